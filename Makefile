@@ -1,0 +1,59 @@
+# Everything a developer does here, one word each. `make` alone lists them.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+# The benchmark tables, where they lie beside the checkout; tests that need them skip without.
+STEPLADDER_DATA ?= $(wildcard ../shared/data)
+ifneq ($(strip $(STEPLADDER_DATA)),)
+export STEPLADDER_DATA := $(abspath $(STEPLADDER_DATA))
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help env demo test check format bench-speed bench-quality clean clean-env
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+env: $(STAMP) ## make .venv with everything a developer needs (PYTHON=python3.12 to choose)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null || { \
+	  echo "Stepladder needs Python 3.11, 3.12 or 3.13; '$(PYTHON)' is: $$($(PYTHON) --version 2>&1 || true)"; \
+	  echo "Name another one: make $(or $(MAKECMDGOALS),env) PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { \
+	  echo "Python could not make $(VENV). On Debian and Ubuntu: apt install python3-venv"; \
+	  echo "If $(VENV) is left over from another Python: make clean-env, then again"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP) ## recourse for every rejected applicant of a real mortgage table
+	$(BIN)/python -m stepladder.demo
+
+test: $(STAMP) ## run all tests, doctests included
+	$(BIN)/python -m pytest -n 2 --durations=10
+
+check: $(STAMP) ## lint, format, types and the import law
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## rewrite the code in the house format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench-speed: $(STAMP) ## time the published method against a plain loop
+	$(BIN)/python benchmarks/speed.py
+
+bench-quality: $(STAMP) ## compare the default method with the published one
+	$(BIN)/python benchmarks/quality.py
+
+clean: ## remove build outputs and caches; .venv stays
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} +
+
+clean-env: ## remove .venv
+	rm -rf $(VENV)

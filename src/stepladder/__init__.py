@@ -1,0 +1,38 @@
+"""Stepladder: a few concrete, different, step-by-step routes to a yes.
+
+The way in for a reader: here → `methods/step` → `kernels/direction.py`.
+"""
+
+from stepladder.errors import StepladderError
+from stepladder.feasible import Feasible, Violation
+from stepladder.kernels.alpha import Power, Sloped, Unit, Volcano
+from stepladder.methods.step import Options, StEP
+from stepladder.recourse import Outcome, Path, Recourse
+from stepladder.schema import Categorical, Change, Numeric, Ordinal, Schema
+from stepladder.scorer import Goal, encoded
+from stepladder.space import Space
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Categorical",
+    "Change",
+    "Feasible",
+    "Goal",
+    "Numeric",
+    "Options",
+    "Ordinal",
+    "Outcome",
+    "Path",
+    "Power",
+    "Recourse",
+    "Schema",
+    "Sloped",
+    "Space",
+    "StEP",
+    "StepladderError",
+    "Unit",
+    "Violation",
+    "Volcano",
+    "encoded",
+]

@@ -1,0 +1,125 @@
+"""One tree of errors. Each says what was wrong, what came, what was expected, and a way out.
+
+StepladderError
+├── ParameterError        a hyper-parameter or an argument is out of range
+├── SchemaError           the schema contradicts itself, or its file can't be read
+├── FrameError            a frame doesn't fit the schema
+│   ├── EmptyFrameError       it has no rows
+│   ├── ColumnError           a column is missing, extra or there twice
+│   ├── DtypeError            a column holds something else than its feature says
+│   ├── MissingValueError     a value is missing where one is needed
+│   ├── NotFiniteError        a value is infinite
+│   ├── LevelError            a category or ordinal level the schema doesn't know
+│   ├── BoundsError           a row already breaks the bounds of its own schema
+│   └── ConstantError         a changeable column never varies, so it has no scale
+├── PositivesError        too few reference rows meet the goal
+├── ModelError            the model raised, or answered with something that isn't a score
+├── NotFittedError        a method was asked for recourse before `fit`
+├── ResultError           a saved result or walk can't be read back
+└── ExtraError            an optional dependency isn't installed
+
+What goes wrong for one person in an otherwise good call isn't an error but an `Outcome`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class StepladderError(Exception):
+    """The root of everything this library raises on purpose."""
+
+
+class ParameterError(StepladderError, ValueError):
+    """A hyper-parameter or an argument is out of range."""
+
+
+class SchemaError(StepladderError, ValueError):
+    """The schema contradicts itself, or its file can't be read."""
+
+
+class FrameError(StepladderError, ValueError):
+    """A frame doesn't fit the schema."""
+
+
+class EmptyFrameError(FrameError):
+    """A frame has no rows."""
+
+
+class ColumnError(FrameError):
+    """A column is missing, extra or there twice."""
+
+
+class DtypeError(FrameError):
+    """A column holds something else than its feature says."""
+
+
+class MissingValueError(FrameError):
+    """A value is missing where one is needed."""
+
+
+class NotFiniteError(FrameError):
+    """A value is infinite."""
+
+
+class LevelError(FrameError):
+    """A category or ordinal level the schema doesn't know."""
+
+
+class BoundsError(FrameError):
+    """A row already breaks the bounds of its own schema."""
+
+
+class ConstantError(FrameError):
+    """A changeable column never varies in the frame a space is fitted on."""
+
+
+class PositivesError(StepladderError, ValueError):
+    """Too few reference rows meet the goal."""
+
+
+class ModelError(StepladderError, RuntimeError):
+    """The model raised, or answered with something that isn't a score."""
+
+
+class NotFittedError(StepladderError, RuntimeError):
+    """A method was asked for recourse before `fit`."""
+
+
+class ResultError(StepladderError, ValueError):
+    """A saved result or walk can't be read back."""
+
+
+class ExtraError(StepladderError, ImportError):
+    """An optional dependency isn't installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs {package}, which isn't installed. "
+            f"Install it with: pip install 'stepladder[{extra}]'"
+        )
+
+
+def nearest(name: object, known: Iterable[object]) -> str:
+    """` Did you mean 'x'?` for the known name closest to `name`, or nothing.
+
+    >>> nearest("incom", ["age", "income"])
+    " Did you mean 'income'?"
+    >>> nearest("zebra", ["age", "income"])
+    ''
+    """
+    by_text = {str(k): k for k in known}
+    close = get_close_matches(str(name), by_text, n=1)
+    return f" Did you mean {by_text[close[0]]!r}?" if close else ""
+
+
+def listing(items: Iterable[object], most: int = 5) -> str:
+    """`'a', 'b', … (7 more)`: a list short enough to read in a sentence.
+
+    >>> listing(["a", "b", "c"], most=2)
+    "'a', 'b', … (1 more)"
+    """
+    shown = [repr(item) for item in items]
+    rest = len(shown) - most
+    return ", ".join(shown[:most]) + (f", … ({rest} more)" if rest > 0 else "")

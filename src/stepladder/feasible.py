@@ -1,0 +1,240 @@
+"""The feasible set of a person: all rows they could become.
+
+Every rule is an interval around the row they have today: a feature that never changes keeps its
+value, a one-way feature stays on its side of it, and bounds hold. So the set is a box, and
+projecting onto it is clipping. One `Feasible` holds the sets of many people, row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepladder import frames
+from stepladder.errors import BoundsError, ParameterError
+from stepladder.frames import Frame
+from stepladder.schema import Categorical, Change, Feature, Numeric
+from stepladder.space import Floats, Mask, Space
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One feature of one row that the person couldn't have changed so."""
+
+    row: Any
+    feature: str
+    rule: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.feature} {self.rule}: {self.before!r} became {self.after!r} (row {self.row})"
+
+
+@dataclass(frozen=True, eq=False)
+class Feasible:
+    """The feasible sets of n people: `start` (n, features) and the box around each.
+
+    Methods take one row for each of the n people, or any number of rows if n is 1.
+    """
+
+    space: Space
+    start: Floats
+    lower: Floats
+    upper: Floats
+    _low: Floats = field(repr=False)  # the same box in encoded columns
+    _high: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, space: Space, frame: Frame, *, locked: Iterable[str] = ()) -> Feasible:
+        """The feasible set of each row of `frame`; `locked` features can't change either."""
+        return cls.around(space, space.read(frame), frames.labels(frame), locked=locked)
+
+    @classmethod
+    def around(
+        cls,
+        space: Space,
+        start: Floats,
+        labels: NDArray[Any] | None = None,
+        *,
+        locked: Iterable[str] = (),
+    ) -> Feasible:
+        """The feasible sets around values (n, features) that are already read."""
+        fixed = {space.schema.position(name) for name in locked}
+        lower, upper = np.empty_like(start), np.empty_like(start)
+        for f, feature in enumerate(space.schema.features):
+            low, high = _limits(space, feature)
+            outside = np.flatnonzero((start[:, f] < low) | (start[:, f] > high))
+            if outside.size:
+                who = outside[0] if labels is None else labels[outside[0]]
+                raise BoundsError(
+                    f"Row {who!r} has {feature.name} = {start[outside[0], f]:g}, outside the "
+                    f"schema's own bounds {low:g} to {high:g} ({outside.size} such rows). Widen "
+                    "the bounds, or correct the row."
+                )
+            change = Change.NEVER if f in fixed else feature.change
+            held_low = change in (Change.NEVER, Change.INCREASE)
+            held_high = change in (Change.NEVER, Change.DECREASE)
+            lower[:, f] = start[:, f] if held_low else _inside(space, feature, low, np.inf)
+            upper[:, f] = start[:, f] if held_high else _inside(space, feature, high, -np.inf)
+        return cls(space, start, lower, upper, *_encoded_box(space, start, lower, upper))
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def take(self, rows: NDArray[np.intp] | slice) -> Feasible:
+        """The sets of some of the people, in that order; one may be taken often."""
+        return Feasible(
+            self.space,
+            self.start[rows],
+            self.lower[rows],
+            self.upper[rows],
+            self._low[rows],
+            self._high[rows],
+        )
+
+    @property
+    def box(self) -> tuple[Floats, Floats]:
+        """The lowest and the highest feasible point in each column: two (n, columns)."""
+        return self._low, self._high
+
+    def project(self, points: Floats) -> Floats:
+        """π: the nearest point of the feasible set."""
+        return np.clip(self._fits(points), self._low, self._high)
+
+    def snap(self, points: Floats) -> Floats:
+        """The values of the valid row nearest to each point, one feature at a time.
+
+        One category, whole numbers and ordinal levels; what hasn't moved keeps the very value
+        the person has.
+        """
+        return self.rounded(self.space.to_values(self.project(points)))
+
+    def rounded(self, values: Floats) -> Floats:
+        """Values moved to allowed ones (as `snap`, for rows that are already values)."""
+        values = values.copy()
+        for f, feature in enumerate(self.space.schema.features):
+            if isinstance(feature, Categorical):
+                continue
+            wanted, start = values[:, f], self.start[:, f]
+            allowed = _allowed(self.space, feature, wanted)
+            allowed = np.clip(allowed, self.lower[:, f], self.upper[:, f])
+            dust = 1e-9 * self.space.scale[self.space.slices[feature.name]][0]
+            stays = np.abs(wanted - start) <= np.maximum(np.abs(wanted - allowed), dust)
+            values[:, f] = np.where(stays, start, allowed)
+        return values
+
+    def broken(self, values: Floats) -> Mask:
+        """Which features of which rows break a rule: a mask (rows, features)."""
+        allowed = np.stack(
+            [
+                _allowed(self.space, feature, values[:, f])
+                for f, feature in enumerate(self.space.schema.features)
+            ],
+            axis=1,
+        )
+        return (self.stopped(values) | (values != allowed)) & (values != self.start)
+
+    def check(self, frame: Frame) -> list[Violation]:
+        """Every rule that the rows of `frame` break, by name; empty if none."""
+        values = self._fits(self.space.read(frame))
+        start, lower, upper = (
+            np.broadcast_to(a, values.shape) for a in (self.start, self.lower, self.upper)
+        )
+        labels, found = frames.labels(frame), []
+        for row, f in np.argwhere(self.broken(values)):
+            feature = self.space.schema.features[f]
+            fixed = lower[row, f] == upper[row, f] == start[row, f]
+            rule = _rule(feature, fixed, start[row, f], values[row, f])
+            before, after = (self.space.shown(int(f), v[row, f]) for v in (start, values))
+            found.append(Violation(labels[row], feature.name, rule, before, after))
+        return found
+
+    def blocked_by(self, frame: Frame) -> list[tuple[str, ...]]:
+        """For each row of `frame`, the features whose rules keep a person from becoming it."""
+        stopped = self.stopped(self.space.read(frame))
+        names = np.array(self.space.schema.names, dtype=object)
+        return [tuple(names[row]) for row in stopped]
+
+    def stopped(self, values: Floats) -> Mask:
+        """Which features of which rows lie outside the feasible set: a mask (rows, features)."""
+        return (values < self.lower) | (values > self.upper)
+
+    def _fits(self, rows: Floats) -> Floats:
+        if len(self) not in (1, len(rows)):
+            raise ParameterError(
+                f"Expected one row for each of {len(self)} people, got {len(rows)}."
+            )
+        return rows
+
+
+def _limits(space: Space, feature: Feature) -> tuple[float, float]:
+    if isinstance(feature, Numeric):
+        return feature.limits
+    return 0.0, float(len(feature.levels or ()) - 1)
+
+
+def _allowed(space: Space, feature: Feature, values: Floats) -> Floats:
+    """The nearest values that the feature can take at all, whoever the person is."""
+    if not isinstance(feature, Numeric):
+        return np.rint(values)
+    if feature.places is not None:
+        values = np.round(values, feature.places)
+    if space.template.is_single_precision(feature.name):
+        # A float32 column would round the row after it was checked: use only what it can hold.
+        values = values.astype(np.float32).astype(np.float64)
+    return values
+
+
+def _inside(space: Space, feature: Feature, end: float, inwards: float) -> float:
+    """The allowed value nearest to a bound that isn't beyond it (`inwards`: ±infinity)."""
+    if np.isinf(end):
+        return end
+    allowed = float(_allowed(space, feature, np.array([end]))[0])
+    if (allowed - end) * np.sign(inwards) >= 0:
+        return allowed
+    places = feature.places if isinstance(feature, Numeric) else 0
+    if places is not None:
+        return _inside(space, feature, allowed + np.sign(inwards) * 10.0**-places, inwards)
+    return float(np.nextafter(np.float32(allowed), np.float32(inwards)))
+
+
+def _encoded_box(
+    space: Space, start: Floats, lower: Floats, upper: Floats
+) -> tuple[Floats, Floats]:
+    """The box in encoded columns: a category is either fixed or free in all of its columns."""
+    low, high = np.zeros((len(start), space.width)), np.ones((len(start), space.width))
+    here = space.to_points(start)
+    for f, feature in enumerate(space.schema.features):
+        where = space.slices[feature.name]
+        if isinstance(feature, Categorical):
+            fixed = (lower[:, f] == upper[:, f])[:, None]
+            low[:, where] = np.where(fixed, here[:, where], 0.0)
+            high[:, where] = np.where(fixed, here[:, where], 1.0)
+        else:
+            center, scale = space.center[where], space.scale[where]
+            low[:, where] = (lower[:, [f]] - center) / scale
+            high[:, where] = (upper[:, [f]] - center) / scale
+    return low, high
+
+
+def _rule(feature: Feature, fixed: bool, before: float, after: float) -> str:
+    """The rule that a change breaks, in words."""
+    if feature.change is Change.NEVER:
+        return "never changes"
+    if fixed:
+        return "is locked"
+    if feature.change is Change.INCREASE and after < before:
+        return "may only increase"
+    if feature.change is Change.DECREASE and after > before:
+        return "may only decrease"
+    assert isinstance(feature, Numeric)  # levels outside the list were refused when reading
+    low, high = feature.limits
+    if not low <= after <= high:
+        return f"must lie within {low:g} and {high:g}"
+    return "must be whole" if feature.places == 0 else f"has at most {feature.places} decimals"
+

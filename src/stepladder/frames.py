@@ -1,0 +1,182 @@
+"""The border: pandas, polars and PyArrow frames in, frames of the same kind out (narwhals).
+
+Inside the house rows are arrays; only this file knows what a caller's frame is made of.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stepladder.errors import ColumnError, DtypeError, FrameError
+
+Frame = Any
+"""A pandas, polars or PyArrow frame, as the caller has it."""
+
+
+def read(frame: Frame) -> nw.DataFrame[Any]:
+    """A narwhals view of `frame`, whose column names are text and stand once each."""
+    if isinstance(frame, pd.DataFrame):
+        odd = [c for c in frame.columns if not isinstance(c, str)]
+        if odd:
+            raise ColumnError(
+                f"Column names must be text; got {odd[0]!r} ({type(odd[0]).__name__}). "
+                "Rename with frame.rename(columns=str)."
+            )
+        twice = frame.columns[frame.columns.duplicated()]
+        if len(twice):
+            raise ColumnError(
+                f"Column {twice[0]!r} stands more than once. Drop or rename all but one."
+            )
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ColumnError(f"A column stands more than once: {error}") from error
+    except TypeError as error:
+        raise FrameError(
+            f"Expected a pandas, polars or PyArrow frame, got {type(frame).__name__}. "
+            "A lazy frame needs .collect() first; one row can be a frame of length one."
+        ) from error
+
+
+def labels(frame: Frame) -> NDArray[Any]:
+    """What the caller calls each row: the pandas index, else 0, 1, 2, …"""
+    if isinstance(frame, pd.DataFrame):
+        if isinstance(frame.index, pd.MultiIndex):
+            raise FrameError(
+                "A frame of people needs one label a row, but its index has "
+                f"{frame.index.nlevels} levels. Use frame.reset_index(drop=True), or join "
+                "the levels into one."
+            )
+        return frame.index.to_numpy()
+    return np.arange(len(read(frame)))
+
+
+def numbers(column: nw.Series[Any], name: str) -> NDArray[np.float64]:
+    """A numeric column as floats, NaN where a value is missing."""
+    dtype = column.dtype
+    if dtype == nw.Object:
+        return _numbers_from_objects(column, name)
+    if not dtype.is_numeric():
+        example = next((v for v in column.to_list() if v is not None), None)
+        hint = (
+            "Declare the feature as Categorical or Ordinal"
+            if dtype in (nw.String, nw.Boolean, nw.Categorical, nw.Enum)
+            else "Convert the column to numbers"
+        )
+        raise DtypeError(
+            f"Column {name!r} is declared numeric but holds {dtype} (such as {example!r}). "
+            f"{hint}, or pass numbers."
+        )
+    if column.null_count() == len(column):
+        return np.full(len(column), np.nan)
+    return np.array(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _numbers_from_objects(column: nw.Series[Any], name: str) -> NDArray[np.float64]:
+    out = np.empty(len(column))
+    for i, value in enumerate(column.to_list()):
+        if value is None or value is pd.NA:
+            out[i] = np.nan
+        elif isinstance(value, Real | Decimal) and not isinstance(value, bool):
+            out[i] = float(value)
+        else:
+            raise DtypeError(
+                f"Column {name!r} is declared numeric but holds {value!r} "
+                f"({type(value).__name__}). Pass numbers, or declare it Categorical or Ordinal."
+            )
+    return out
+
+
+def values(column: nw.Series[Any]) -> list[Any]:
+    """A column as plain Python values, None where a value is missing."""
+    missing = column.is_null().to_list()
+    return [
+        None if gone or (isinstance(v, float) and v != v) else v
+        for v, gone in zip(column.to_list(), missing, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Template:
+    """What a frame is made of, without its rows: its library, columns and dtypes."""
+
+    empty: Any
+
+    @classmethod
+    def of(cls, frame: Frame) -> Template:
+        return cls(read(frame).head(0).to_native())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.dtypes)
+
+    @cached_property
+    def library(self) -> str:
+        """`pandas`, `polars` or `pyarrow`."""
+        return str(read(self.empty).implementation.value)
+
+    @cached_property
+    def dtypes(self) -> Mapping[str, nw.dtypes.DType]:
+        return dict(read(self.empty).schema)
+
+    def holds_whole_numbers(self, name: str) -> bool:
+        return self.dtypes[name].is_integer()
+
+    def is_single_precision(self, name: str) -> bool:
+        return self.dtypes[name] == nw.Float32
+
+    def column(self, name: str, content: NDArray[Any], *, keep_dtype: bool = True) -> Any:
+        """A native column of numbers (NaN: missing), in the dtype of column `name` if kept."""
+        missing = np.isnan(content)
+        if keep_dtype and self.dtypes[name].is_integer():
+            content = np.where(missing, 0, content).astype(np.int64)
+        cells: Any = content
+        if missing.any():
+            cells = [None if gone else v for v, gone in zip(content, missing, strict=True)]
+        if isinstance(self.empty, pd.DataFrame):
+            if not keep_dtype:
+                return content
+            return pd.array(cells, dtype=self.empty[name].dtype)
+        series = nw.new_series(name, cells, backend=self.library)
+        return _native(self.empty, name, series) if keep_dtype else series.to_native()
+
+    def pick(self, name: str, levels: Sequence[Any], codes: NDArray[np.float64]) -> Any:
+        """A native column that holds `levels[code]` for each code (NaN: missing)."""
+        missing = np.isnan(codes)
+        cells = [*levels, None] if missing.any() else list(levels)
+        places = np.where(missing, len(levels), codes).astype(np.intp)
+        if isinstance(self.empty, pd.DataFrame):
+            dtype = self.empty[name].dtype
+            if isinstance(dtype, pd.CategoricalDtype):
+                unknown = [v for v in levels if v not in dtype.categories]
+                if unknown:  # the schema may know levels that this frame's dtype doesn't
+                    dtype = pd.CategoricalDtype([*dtype.categories, *unknown], dtype.ordered)
+            return pd.array(cells, dtype=dtype).take(places)
+        series = nw.new_series(name, cells, backend=self.library)
+        return _native(self.empty, name, series[places.tolist()])
+
+    def build(self, columns: Mapping[str, Any]) -> Frame:
+        """A frame of this kind from native columns or arrays."""
+        if isinstance(self.empty, pd.DataFrame):
+            return pd.DataFrame(dict(columns))
+        library = importlib.import_module(self.library)
+        return (library.table if self.library == "pyarrow" else library.DataFrame)(dict(columns))
+
+
+def _native(empty: Frame, name: str, series: nw.Series[Any]) -> Any:
+    """A polars or PyArrow column in the very type that column `name` of `empty` has."""
+    native = series.to_native()
+    if hasattr(empty, "schema") and hasattr(empty.schema, "field"):  # PyArrow
+        return native.cast(empty.schema.field(name).type)
+    return native.cast(empty.schema[name])

@@ -1,0 +1,238 @@
+"""Equation 1: the direction from a point to a set of positives.
+
+    d(x) = Σ_j (y_j - x) · α(‖y_j - x‖)
+
+`directions` checks its input and answers for many points and clusters. `cluster_direction` is the
+bare kernel under it, which a loop calls at every step with positives prepared once.
+
+All squared distances of a tile come from one matrix product, |x|² + |y|² - 2 x·y, and its sums from
+another, W Y - (Σ W) x. Both cancel badly for a y much nearer to x than to the origin, so the
+coordinates are centred on the positives first, and the few pairs that are still near in that sense
+are left out of the products and added from their differences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from stepladder.kernels.alpha import Alpha, Floats
+from stepladder.kernels.checks import check_call, labels_of, matrix, working_dtype
+from stepladder.kernels.distance import Metric, place
+
+Pairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+MEMORY = 2**28
+"""Bytes that temporaries may take by default. Inputs, their centred copy and results are extra."""
+
+# A tile of four megabytes stays in the third cache between its five passes, and is large enough
+# to make what Python adds to each of them small: fastest of the sizes measured.
+_TILE_PAIRS, _TILE_POINTS, _MOST_POINTS = 2**19, 256, 2**13
+_NEAR_PAIRS = 2**12
+# What a tile takes a pair at worst, when every pair is near; and a coordinate of points or terms.
+_PAIR_BYTES, _CELL_BYTES = 64, 64
+
+# A pair is near when its distance² is at most this share of |x|². Beyond it at most (1 + 2/√share)²
+# roundings pile up in a distance²: some 1e-13 of it in float64 and 1e-5 in float32.
+_NEAR = {np.dtype(np.float64): 1e-2, np.dtype(np.float32): 2e-2}
+# Also near: distances² so small that a steep α might overflow in the products.
+_CONTACT = {np.dtype(np.float64): 1e-24, np.dtype(np.float32): 1e-8}
+
+
+def directions(
+    points: ArrayLike,
+    positives: ArrayLike,
+    alpha: Alpha,
+    *,
+    clusters: ArrayLike | None = None,
+    metric: Metric | None = None,
+    dtype: DTypeLike = np.float64,
+    memory: int = MEMORY,
+) -> Floats:
+    """Equation 1 at each point, over all positives or over each cluster of them.
+
+    points     (n, m), or one point (m,)
+    positives  (N, m); with none, every direction is zero
+    clusters   (N,) whole numbers: the cluster of each positive, -1 for none
+    metric     None, (m,) or (m, m): see `stepladder.kernels.distance`
+    dtype      float64, exact to about 1e-13 of Σ ‖y_j - x‖ α, or float32, to about 1e-5, but faster
+    memory     bytes that temporaries may take; the result doesn't depend on it beyond rounding
+
+    Returns (n, m), or (n, k, m) with clusters, k being the largest label plus one; without the
+    first axis for one point. A positive at distance 0 adds nothing, even where α is infinite.
+    Cost: about 4 m floating-point operations and one α a pair.
+
+    >>> from stepladder.kernels.alpha import Unit
+    >>> directions([0.0, 0.0], [[2.0, 0.0], [0.0, 4.0], [0.0, 9.0]], Unit())
+    array([1., 2.])
+    """
+    x = matrix("points", np.atleast_2d(np.asarray(points)))
+    y = matrix("positives", positives)
+    working = working_dtype(dtype)
+    check_call(x, y, alpha, metric, working, memory)
+    if clusters is None:
+        result = cluster_direction(x, prepare(y, metric, working), alpha, memory=memory)
+    else:
+        labels = labels_of(clusters, len(y))
+        k = int(labels.max(initial=-1)) + 1
+        result = np.zeros((len(x), k, x.shape[1]), dtype=working)
+        for c in range(k):
+            cluster = prepare(y[labels == c], metric, working)
+            result[:, c] = cluster_direction(x, cluster, alpha, memory=memory)
+    return result[0] if np.ndim(points) == 1 else result
+
+
+@dataclass(frozen=True, eq=False)
+class Positives:
+    """One cluster's positives as `cluster_direction` wants them; made by `prepare`.
+
+    points  (N, m)      as they came, for exact differences
+    origin  (m,)        their mean: coordinates centred on it cancel least
+    factor  (N, m + 2)  rows [t, 1, |t|²], t being y - origin placed by the metric
+    terms   (N, m + 1)  rows [y - origin, 1]: what the weights are multiplied with
+    """
+
+    points: NDArray[np.float64]
+    origin: NDArray[np.float64]
+    factor: Floats
+    terms: Floats
+    metric: Metric | None
+
+
+def prepare(
+    positives: NDArray[np.float64],
+    metric: Metric | None = None,
+    dtype: DTypeLike = np.float64,
+) -> Positives:
+    """All that equation 1 needs of the positives (N, m) and that no point changes.
+
+    Assumes checked input.
+    """
+    n, m = positives.shape
+    origin = positives.mean(axis=0) if n else np.zeros(m)
+    centred = positives - origin
+    factor = _factor(place(centred, metric), dtype)
+    terms = factor[:, : m + 1]
+    if metric is not None:
+        terms = np.ones((n, m + 1), dtype=dtype)
+        terms[:, :m] = centred
+    return Positives(positives, origin, factor, terms, metric)
+
+
+def cluster_direction(
+    points: NDArray[np.float64],
+    positives: Positives,
+    alpha: Alpha,
+    *,
+    memory: int = MEMORY,
+) -> Floats:
+    """Equation 1 at points (n, m) over one cluster: (n, m), in the dtype it was prepared in.
+
+    Assumes checked input.
+    """
+    n, m = points.shape
+    count = len(positives.points)
+    result = np.zeros((n, m), dtype=positives.factor.dtype)
+    if result.size == 0 or count == 0:
+        return result
+    rows, columns = _tile(n, count, m, memory)
+    tile = np.empty(rows * columns, dtype=result.dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        for start in range(0, n, rows):
+            block = slice(start, start + rows)
+            result[block] = _block_direction(points[block], positives, alpha, tile, memory)
+    return result
+
+
+def _block_direction(
+    points: NDArray[np.float64], positives: Positives, alpha: Alpha, tile: Floats, memory: int
+) -> NDArray[np.float64]:
+    """Equation 1 at so many points that `tile` holds their weights for a block of positives."""
+    n, m = points.shape
+    dtype = tile.dtype
+    centred = points - positives.origin
+    factor = _factor(place(centred, positives.metric), dtype)
+    norms = factor[:, m + 1].copy()
+    limits = np.maximum(_NEAR[dtype] * norms, _CONTACT[dtype])
+    # [-2s, |s|², 1] · [t, 1, |t|²] = |s - t|²
+    factor[:, :m] *= -2.0
+    factor[:, m] = norms
+    factor[:, m + 1] = 1.0
+
+    sums = np.zeros((n, m + 1))
+    apart = np.zeros((n, m))
+    width = tile.size // n
+    for start in range(0, len(positives.points), width):
+        block = slice(start, start + width)
+        factor_y = positives.factor[block]
+        squared = np.matmul(factor, factor_y.T, out=tile[: n * len(factor_y)].reshape(n, -1))
+        near = _near_pairs(squared, limits)
+        if near is None:
+            weights = alpha.of_squared(squared, out=squared)
+        else:
+            squared[near] = 1.0
+            weights = alpha.of_squared(squared, out=squared)
+            weights[near] = 0.0
+            y = positives.points[block]
+            _add_near(apart, points, y, near, alpha, positives.metric, memory)
+        sums += weights @ positives.terms[block]
+    sums[:, :m] -= sums[:, m:] * centred
+    apart += sums[:, :m]
+    return apart
+
+
+def _near_pairs(squared: Floats, limits: Floats) -> Pairs | None:
+    """Rows and columns, in order of rows, where distance² is at most its row's limit."""
+    hit = np.flatnonzero(squared.min(axis=1) <= limits)
+    if len(hit) == 0:
+        return None
+    i, j = np.nonzero(squared[hit] <= limits[hit, None])
+    return hit[i], j
+
+
+def _add_near(
+    out: NDArray[np.float64],
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    pairs: Pairs,
+    alpha: Alpha,
+    metric: Metric | None,
+    memory: int,
+) -> None:
+    """Add the terms of the pairs x[rows], y[columns] to out[rows], from exact differences."""
+    rows, columns = pairs
+    chunk = max(1, min(_NEAR_PAIRS, memory // (4 * _CELL_BYTES * x.shape[1])))
+    largest = np.finfo(np.float64).max
+    for start in range(0, len(rows), chunk):
+        i, j = rows[start : start + chunk], columns[start : start + chunk]
+        difference = y[j] - x[i]
+        placed = place(difference, metric)
+        squared = np.einsum("ij,ij->i", placed, placed)
+        weights = alpha.of_squared(squared)
+        # Infinite at 0 it must add nothing; infinite by overflow it must outweigh all others.
+        weights = np.where((squared == 0) & np.isinf(weights), 0.0, np.minimum(weights, largest))
+        difference *= weights[:, None]
+        firsts = np.flatnonzero(np.diff(i, prepend=-1))
+        out[i[firsts]] += np.add.reduceat(difference, firsts, axis=0)
+
+
+def _factor(placed: Floats, dtype: DTypeLike) -> Floats:
+    """Rows [t, 1, |t|²] of placed vectors t (n, m)."""
+    n, m = placed.shape
+    factor = np.empty((n, m + 2), dtype=dtype)
+    factor[:, :m] = placed
+    factor[:, m] = 1.0
+    factor[:, m + 1] = np.einsum("ij,ij->i", placed, placed)
+    return factor
+
+
+def _tile(n: int, count: int, m: int, memory: int) -> tuple[int, int]:
+    """How many points and positives a tile spans, within the cache and the memory budget."""
+    pairs = min(_TILE_PAIRS, memory // (2 * _PAIR_BYTES))
+    most_rows = min(n, _MOST_POINTS, memory // (4 * _CELL_BYTES * m))
+    columns = min(count, pairs // max(1, min(most_rows, _TILE_POINTS)))
+    rows = min(most_rows, pairs // max(1, columns))
+    return max(1, rows), max(1, columns)

@@ -1,0 +1,71 @@
+"""Distances as linear maps: ‖v‖ by default, ‖w·v‖ with weights, ‖L v‖ whitened.
+
+A metric is an array: None (Euclidean), (m,) weights or an (m, m) matrix. It says how far a positive
+is, and so how much it counts; the direction itself stays in the space of the points.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stepladder.errors import ParameterError
+
+Metric: TypeAlias = NDArray[np.float64]
+
+
+def weighting(weights: ArrayLike) -> Metric:
+    """The metric ‖w · v‖ of per-feature weights w (m,), each finite and at least 0.
+
+    A feature of weight 0 doesn't count in the distance, yet still has its part in the direction.
+    """
+    w = np.array(weights, dtype=np.float64)
+    if w.ndim != 1 or not (np.isfinite(w) & (w >= 0)).all():
+        raise ParameterError(
+            "The weights of a distance must be a list of finite numbers of at least 0, one a "
+            f"feature. Got {weights!r} instead."
+        )
+    return w
+
+
+def whitening(points: ArrayLike, ridge: float = 1e-6) -> Metric:
+    """The Mahalanobis metric L (m, m) of points (n, m): ‖L v‖² = vᵀ (C + λI)⁻¹ v.
+
+    C is the covariance of the points. λ = ridge · trace(C) / m makes it invertible where features
+    depend on one another, as the columns of a one-hot group do; L is the symmetric root, so it
+    turns nothing. Points without any spread give the Euclidean metric.
+    """
+    rows = np.array(points, dtype=np.float64)
+    if rows.ndim != 2 or len(rows) == 0 or not np.isfinite(rows).all():
+        raise ParameterError(
+            "A whitening needs the points as a finite array of shape (n, m) with n at least 1. "
+            f"Got an array of shape {rows.shape} instead."
+        )
+    if not (0 < ridge < np.inf):
+        raise ParameterError(
+            f"The ridge of a whitening must be a finite number above 0. Got {ridge!r} instead."
+        )
+    m = rows.shape[1]
+    rows -= rows.mean(axis=0)
+    covariance = rows.T @ rows / len(rows)
+    spread = np.trace(covariance) / max(m, 1)
+    if spread == 0:
+        return np.eye(m)
+    values, vectors = np.linalg.eigh(covariance)
+    # Rounding leaves a singular covariance with eigenvalues a little below zero.
+    scales = 1.0 / np.sqrt(np.maximum(values, 0.0) + ridge * spread)
+    metric: Metric = (vectors * scales) @ vectors.T
+    return metric
+
+
+def place(vectors: NDArray[Any], metric: Metric | None) -> NDArray[Any]:
+    """Vectors (..., m) to where their Euclidean length is their length in the metric.
+
+    Assumes checked input. Without a metric these are the vectors themselves, not a copy.
+    """
+    if metric is None:
+        return vectors
+    placed: NDArray[Any] = vectors * metric if metric.ndim == 1 else vectors @ metric.T
+    return placed

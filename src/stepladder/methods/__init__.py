@@ -1,0 +1,1 @@
+"""One published method a room, each citing its source."""

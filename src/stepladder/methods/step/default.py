@@ -1,0 +1,164 @@
+"""The default method: StEP made to keep its promises.
+
+Directions aim at positives that the person could really become (`targets.py`), a latent point
+follows them (`search.py`), and what reaches the goal is pared down to what it needs (`finish.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepladder.feasible import Feasible
+from stepladder.kernels.alpha import Alpha
+from stepladder.methods.pace import Pace
+from stepladder.methods.step import finish
+from stepladder.methods.step.reference import Reference
+from stepladder.methods.step.search import Search, Trail
+from stepladder.methods.step.targets import Targets, reachable, share
+from stepladder.recourse import Outcome, Path
+from stepladder.scorer import Scorer
+from stepladder.space import Floats
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the default method does beyond the paper; `published` does none of it.
+
+    project      aim only at positives that still meet the goal once projected onto the
+                 person's feasible set; off: at all positives of the cluster
+    latent       accumulate the exact direction and show its snap; off: go on from the snap
+    sharpen      double α's degree where a path stalls, down to a single positive
+    shorten      cut the last step at the first row that meets the goal
+    take_back    take back changes that aren't needed, and lay the path again
+    changeable   form clusters on the columns that can change, outliers clipped
+    replace      where a cluster holds nothing a person can reach, split another that does
+    """
+
+    project: bool = True
+    latent: bool = True
+    sharpen: bool = True
+    shorten: bool = True
+    take_back: bool = True
+    changeable: bool = True
+    replace: bool = True
+
+    @classmethod
+    def none(cls) -> Options:
+        return cls(*[False] * 7)
+
+
+@dataclass(frozen=True)
+class Default:
+    """How the default method walks, given its options."""
+
+    alpha: Alpha
+    step_size: float
+    max_steps: int
+    options: Options
+
+    def walk(
+        self,
+        starts: Floats,
+        scores: Floats,
+        reference: Reference,
+        scorer: Scorer,
+        pace: Pace,
+        locked: tuple[str, ...] = (),
+    ) -> list[list[Path]]:
+        """The paths of people at values (n, features), all advancing together."""
+        k = reference.slots
+        feasible = Feasible.around(scorer.space, starts, locked=locked)
+        targets = reachable(feasible, reference, scorer, pace, ask=self.options.project)
+        if self.options.replace:
+            share(targets, k)
+        each = feasible.take(np.repeat(np.arange(len(starts)), k))
+        search = Search(
+            self.alpha, self.step_size, self.max_steps, self.options.latent, self.options.sharpen
+        )
+        trail = search.walk(each, np.repeat(scores, k), targets, reference, scorer, pace)
+        walked = [(trail.rows(path), trail.scores_of(path)) for path in range(len(each))]
+        done = np.flatnonzero(trail.reached)
+        if len(done) and not pace.expired:
+            self._finish(walked, done, trail, each, scorer)
+        late = pace.expired
+        paths = []
+        for path, (rows, scored) in enumerate(walked):
+            outcome, reason = self._ending(path, trail, targets, each, reference, late)
+            paths.append(Path(outcome, reason, rows, scorer.space.to_points(rows), scored))
+        return [paths[i * k : (i + 1) * k] for i in range(len(starts))]
+
+    def _finish(
+        self,
+        walked: list[tuple[Floats, Floats]],
+        done: NDArray[np.intp],
+        trail: Trail,
+        feasible: Feasible,
+        scorer: Scorer,
+    ) -> None:
+        """Shorten the paths that reached the goal, pare them down and lay them again."""
+        ends = np.stack([walked[path][0][-1] for path in done])
+        if self.options.shorten:
+            ends = finish.shortened(trail, ends, done, feasible, scorer)
+        if self.options.take_back:
+            ends = finish.taken_back(ends, feasible.take(done), scorer)
+        laid = []
+        for path, end in zip(done, ends, strict=True):
+            rows = walked[path][0]
+            if self.options.take_back:
+                laid.append(finish.laid_again(rows, end, scorer.space, self.step_size))
+            else:
+                laid.append(np.concatenate([rows[:-1], end[None]]))
+        scores = scorer.score(np.concatenate([rows[1:] for rows in laid]))
+        parts = np.split(scores, np.cumsum([len(rows) - 1 for rows in laid])[:-1])
+        for path, rows, part in zip(done, laid, parts, strict=True):
+            met = scorer.met(part)
+            if met.any():  # always, but for a model that answers differently when asked again
+                stop = int(met.argmax()) + 1
+                first = walked[path][1][:1]
+                walked[path] = rows[: stop + 1], np.concatenate([first, part[:stop]])
+
+    def _ending(
+        self,
+        path: int,
+        trail: Trail,
+        targets: Targets,
+        feasible: Feasible,
+        reference: Reference,
+        late: bool,
+    ) -> tuple[Outcome, str]:
+        """How a path ended, and why."""
+        steps, score = trail.steps[path], trail.scores[-1][path]
+        if trail.reached[path]:
+            return Outcome.REACHED, "meets the goal"
+        if late:
+            return Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"
+        if not targets.valid[path].any():
+            return Outcome.UNREACHABLE, _why_not(path, targets, feasible, reference)
+        if trail.stalled[path]:
+            return Outcome.STALLED, f"the path ends at a score of {score:.3f}, short of the goal"
+        left = np.linalg.norm(
+            targets.points[path][targets.valid[path]] - trail.latent[path][reference.columns],
+            axis=1,
+        ).min()
+        return Outcome.STEP_LIMIT, (
+            f"the score is {score:.3f} after {steps} steps, the most allowed; a row that meets the "
+            f"goal is {left:.1f} away: allow about {int(np.ceil(left / self.step_size))} more"
+        )
+
+
+def _why_not(path: int, targets: Targets, feasible: Feasible, reference: Reference) -> str:
+    """Which rules keep a person from every positive: the fewest that would have to give."""
+    k = reference.slots
+    mine = slice(path - path % k, path - path % k + k)
+    if targets.valid[mine].any():
+        return "nothing in this path's cluster can be reached, and other paths hold too few rows to share"
+    stopped = feasible.take(np.array([path])).stopped(reference.values)
+    fewest = stopped[stopped.sum(axis=1).argmin()]
+    names = [n for n, stops in zip(feasible.space.schema.names, fewest, strict=True) if stops]
+    return (
+        f"none of the {len(stopped)} positives can be reached; it would take giving up the rules "
+        f"on {', '.join(names)}"
+    )

@@ -1,0 +1,172 @@
+"""StEP exactly as its authors ran it.
+
+Hamer, Perello, Valladares, Viswanathan and Zick, "Simple Steps to Success: A Method for
+Step-Based Counterfactual Explanations", TMLR 2024, with the choices their text leaves open taken
+from their experiments. Nothing is projected, accumulated or checked: points aren't rounded, bounds
+don't hold, and a path may end anywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stepladder.errors import ParameterError
+from stepladder.kernels.alpha import Alpha
+from stepladder.kernels.direction import cluster_direction
+from stepladder.methods.pace import Pace
+from stepladder.methods.step.reference import Reference
+from stepladder.recourse import Outcome, Path
+from stepladder.schema import Categorical, Change, Numeric, Ordinal
+from stepladder.scorer import Scorer
+from stepladder.space import Floats, Mask, Space
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """What the published method does to a move, column by column."""
+
+    space: Space
+
+    @cached_property
+    def continuous(self) -> Mask:
+        """The columns that noise falls on."""
+        return self.space.columns_of(
+            lambda f: isinstance(f, Numeric) and f.change is not Change.NEVER
+        )
+
+    @cached_property
+    def ordinal(self) -> Mask:
+        return self.space.columns_of(lambda f: isinstance(f, Ordinal))
+
+    @cached_property
+    def rising(self) -> Mask:
+        return self.space.columns_of(lambda f: f.change is Change.INCREASE)
+
+    @cached_property
+    def falling(self) -> Mask:
+        return self.space.columns_of(lambda f: f.change is Change.DECREASE)
+
+    def kept(self, moves: Floats) -> Floats:
+        """Moves (n, columns) in whole levels, and none the wrong way."""
+        moves = moves.copy()
+        level = 1.0 / self.space.scale[self.ordinal]
+        moves[:, self.ordinal] = np.rint(moves[:, self.ordinal] / level) * level
+        moves[:, self.rising] = np.maximum(moves[:, self.rising], 0.0)
+        moves[:, self.falling] = np.minimum(moves[:, self.falling], 0.0)
+        return moves
+
+    def disturbed(self, moves: Floats, noise: float, draws: Floats) -> Floats:
+        """Moves as a person really makes them: β of noise, the length over `continuous` kept."""
+        lengths = np.linalg.norm(moves[:, self.continuous], axis=1, keepdims=True)
+        drawn = draws * (noise * lengths / np.linalg.norm(draws, axis=1, keepdims=True))
+        sums = moves + drawn
+        sizes = np.linalg.norm(sums, axis=1, keepdims=True)
+        sums *= np.divide(lengths, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+        return np.where(self.continuous, sums, moves)
+
+    def snapped(self, points: Floats) -> Floats:
+        """Points with a single level set in each one-hot group of two columns or more."""
+        points = points.copy()
+        for feature in self.space.schema.features:
+            where = self.space.slices[feature.name]
+            if isinstance(feature, Categorical) and where.stop - where.start > 1:
+                chosen = points[:, where].argmax(axis=1)
+                points[:, where] = 0.0
+                points[np.arange(len(points)), where.start + chosen] = 1.0
+        return points
+
+
+@dataclass(frozen=True)
+class Published:
+    """The published walk: a direction, a step of fixed length, a look, and so on."""
+
+    alpha: Alpha
+    step_size: float
+    max_steps: int
+    noise: float
+    random_state: int
+
+    def walk(
+        self,
+        starts: Floats,
+        scores: Floats,
+        reference: Reference,
+        scorer: Scorer,
+        pace: Pace,
+        locked: tuple[str, ...] = (),
+    ) -> list[list[Path]]:
+        """The paths of people at values (n, features), all advancing together."""
+        if locked:
+            raise ParameterError(
+                f"The published method knows no locked features, but got {', '.join(locked)}. "
+                "Use sl.StEP(), or set change='never' in the schema."
+            )
+        space, rules = scorer.space, Rules(scorer.space)
+        n, k = len(starts), reference.slots
+        points = np.repeat(space.to_points(starts)[:, None], k, axis=1)
+        walked, scored = [points], [np.repeat(scores[:, None], k, axis=1)]
+        active, timed_out = np.ones((n, k), dtype=bool), False
+        steps = np.zeros((n, k), dtype=np.int64)
+        rng = np.random.default_rng(self.random_state)
+        for _ in range(self.max_steps):
+            timed_out = pace.expired
+            if timed_out or not active.any():
+                break
+            drawn = rng.standard_normal(points.shape) if self.noise else None
+            moves = self._moves(points, active, reference)
+            at = np.flatnonzero(active)
+            wanted = rules.kept(moves.reshape(n * k, -1)[at])
+            if drawn is not None:
+                wanted = rules.disturbed(wanted, self.noise, drawn.reshape(n * k, -1)[at])
+            points, score = points.copy(), scored[-1].copy()
+            flat = points.reshape(n * k, -1)
+            flat[at] = rules.snapped(flat[at] + wanted)
+            score.ravel()[at] = scorer.score_points(flat[at])
+            walked.append(points)
+            scored.append(score)
+            steps[active] += 1
+            active &= ~scorer.met(score)
+            pace.reached(int((~active.any(axis=1)).sum()))
+        return [
+            [
+                self._path(
+                    space,
+                    np.stack([p[i, c] for p in walked[: steps[i, c] + 1]]),
+                    np.array([s[i, c] for s in scored[: steps[i, c] + 1]]),
+                    reached=not active[i, c],
+                    timed_out=timed_out,
+                )
+                for c in range(k)
+            ]
+            for i in range(n)
+        ]
+
+    def _moves(self, points: Floats, active: Mask, reference: Reference) -> Floats:
+        """Equation 1 (n, k, columns) toward each path's own cluster, rescaled to the step size."""
+        moves = np.zeros_like(points)
+        for c, cluster in enumerate(reference.prepared):
+            going = active[:, c]
+            here = points[going, c][:, reference.columns]
+            toward = cluster_direction(here, cluster, self.alpha)
+            sizes = np.linalg.norm(toward, axis=1, keepdims=True)
+            scale = np.divide(self.step_size, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+            moves[np.ix_(going, [c], reference.columns)] = (toward * scale)[:, None]
+        return moves
+
+    def _path(
+        self, space: Space, points: Floats, scores: Floats, *, reached: bool, timed_out: bool
+    ) -> Path:
+        steps = len(scores) - 1
+        if reached:
+            outcome, reason = Outcome.REACHED, f"meets the goal after {steps} steps"
+        elif timed_out:
+            outcome, reason = Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"
+        elif steps and (points[-1] == points[-2]).all():
+            outcome, reason = Outcome.STALLED, "no allowed move is left in the cluster's direction"
+        else:
+            outcome = Outcome.STEP_LIMIT
+            reason = f"the score is {scores[-1]:.3f} after the most steps allowed ({steps})"
+        return Path(outcome, reason, space.to_values(points), points, scores)

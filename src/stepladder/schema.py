@@ -1,0 +1,447 @@
+"""What a table's features are and how each may change.
+
+Three kinds (numeric, ordinal, categorical), each with a `Change`: any, increase, decrease or
+never. (Coming from DiCE: `features_to_vary` is every feature whose change isn't never, and
+`permitted_range` is `bounds` or `levels`.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import narwhals.stable.v2 as nw
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+
+from stepladder import frames
+from stepladder.errors import ColumnError, SchemaError, listing, nearest
+from stepladder.frames import Frame
+
+Level = bool | int | float | str
+Bounds = tuple[float | None, float | None]
+
+
+class Change(StrEnum):
+    """How a feature may move away from the value a person has today."""
+
+    ANY = "any"
+    INCREASE = "increase"
+    DECREASE = "decrease"
+    NEVER = "never"
+
+
+class _Feature(BaseModel):
+    """What the three kinds share. `name` may be given without its keyword."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    ordered: ClassVar[bool] = True
+
+    name: str
+    change: Change = Change.ANY
+
+    def __init__(self, name: str, **settings: Any) -> None:
+        try:
+            super().__init__(name=name, **settings)
+        except ValidationError as error:
+            raise SchemaError(_sentence(type(self), name, error)) from error
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The frame's columns this feature is read from."""
+        return (self.name,)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was set beyond the name and the kind, as plain values."""
+        return self.model_dump(mode="json", exclude={"name", "kind"}, exclude_defaults=True)
+
+    def __repr__(self) -> str:
+        said = "".join(
+            f", {key}={tuple(value) if isinstance(value, list) else value!r}"
+            for key, value in self.settings.items()
+        )
+        return f"{type(self).__name__}({self.name!r}{said})"
+
+    __str__ = __repr__
+
+    @field_validator("name")
+    @classmethod
+    def _named(cls, name: str) -> str:
+        if not name.strip():
+            raise ValueError("must not be empty")
+        return name
+
+
+def _sentence(kind: type[BaseModel], name: object, error: ValidationError) -> str:
+    """A pydantic error as one sentence of ours."""
+    first = error.errors(include_url=False)[0]
+    field = ".".join(str(part) for part in first["loc"])
+    problem = first["msg"].removeprefix("Value error, ")
+    where = f"{field} " if field else ""
+    got = f", got {first['input']!r}" if field else ""
+    return f"{kind.__name__}({name!r}): {where}{problem}{got}."
+
+
+class Numeric(_Feature):
+    """A number: `bounds` (either end may be None), whole only, or at most so many decimals.
+
+    >>> Numeric("income", bounds=(0, None))
+    Numeric('income', bounds=(0.0, None))
+    """
+
+    kind: Literal["numeric"] = "numeric"
+    bounds: Bounds = (None, None)
+    integer: bool = False
+    decimals: int | None = None
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        change: Change | str = Change.ANY,
+        bounds: Sequence[float | None] = (None, None),
+        integer: bool = False,
+        decimals: int | None = None,
+    ) -> None:
+        super().__init__(name, change=change, bounds=bounds, integer=integer, decimals=decimals)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Numeric:
+        low, high = self.limits
+        if low > high:
+            raise ValueError(f"bounds are the wrong way round: low {low:g} is above high {high:g}")
+        if self.integer and self.decimals:
+            raise ValueError(f"integer=True means no decimals, but decimals={self.decimals}")
+        if self.decimals is not None and not 0 <= self.decimals <= 12:
+            raise ValueError(f"decimals must be between 0 and 12, got {self.decimals}")
+        if self.places is not None and low != -math.inf and high != math.inf:
+            scale = 10.0**self.places
+            if math.ceil(low * scale) > math.floor(high * scale):
+                raise ValueError(f"no allowed value lies within the bounds {low:g} to {high:g}")
+        return self
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The bounds as floats, infinite where open."""
+        low, high = self.bounds
+        return (-math.inf if low is None else low, math.inf if high is None else high)
+
+    @property
+    def places(self) -> int | None:
+        """How many decimals a value may have; None if any number."""
+        return 0 if self.integer else self.decimals
+
+
+class _Levelled(_Feature):
+    """A feature whose values are levels out of a list."""
+
+    levels: tuple[Level, ...] | None = None
+
+    @field_validator("levels", mode="before")
+    @classmethod
+    def _plain(cls, levels: Iterable[Any] | None) -> tuple[Any, ...] | None:
+        """NumPy scalars become Python's, so that a schema can be written down."""
+        if levels is None:
+            return None
+        if isinstance(levels, str):
+            raise ValueError("must be a list of levels, not one text")
+        return tuple(v.item() if hasattr(v, "item") else v for v in levels)
+
+    @field_validator("levels")
+    @classmethod
+    def _distinct(cls, levels: tuple[Level, ...] | None) -> tuple[Level, ...] | None:
+        if levels is not None:
+            if not levels:
+                raise ValueError("must name at least one level")
+            twice = [v for v, count in Counter(levels).items() if count > 1]
+            if twice:
+                raise ValueError(f"name {twice[0]!r} more than once")
+        return levels
+
+
+class Ordinal(_Levelled):
+    """A level on a ladder: `levels` from lowest to highest.
+
+    >>> Ordinal("education", levels=["school", "bachelor", "master"], change="increase")
+    Ordinal('education', change='increase', levels=('school', 'bachelor', 'master'))
+    """
+
+    kind: Literal["ordinal"] = "ordinal"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        levels: Iterable[Level] | None = None,
+        change: Change | str = Change.ANY,
+    ) -> None:
+        if levels is None:
+            raise SchemaError(
+                f"Ordinal({name!r}) needs its levels, lowest first: "
+                f'Ordinal({name!r}, levels=["low", "middle", "high"]).'
+            )
+        super().__init__(name, change=change, levels=levels)
+
+
+class Categorical(_Levelled):
+    """One of several unordered levels; without `levels`, those of the frame a space is fitted on.
+
+    A category that the frame holds as several 0/1 columns names them, one a level:
+
+    >>> Categorical("job", levels=["clerk", "smith"], onehot=["job_clerk", "job_smith"])
+    Categorical('job', levels=('clerk', 'smith'), onehot=('job_clerk', 'job_smith'))
+    """
+
+    ordered: ClassVar[bool] = False
+    kind: Literal["categorical"] = "categorical"
+    onehot: tuple[str, ...] | None = None
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        levels: Iterable[Level] | None = None,
+        change: Change | str = Change.ANY,
+        onehot: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(
+            name, change=change, levels=onehot if levels is None else levels, onehot=onehot
+        )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Categorical:
+        if self.change not in (Change.ANY, Change.NEVER):
+            raise ValueError(
+                f"change={self.change.value!r} needs an order; make it Ordinal, "
+                "or use change='any' or 'never'"
+            )
+        if self.onehot is not None:
+            if len(self.onehot) != len(self.levels or ()):
+                raise ValueError(
+                    f"onehot names {len(self.onehot)} columns for {len(self.levels or ())} "
+                    "levels; each level needs one column"
+                )
+            if len(set(self.onehot)) < max(2, len(self.onehot)):
+                raise ValueError("onehot must name two or more different columns")
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.onehot or (self.name,)
+
+
+Feature = Numeric | Ordinal | Categorical
+_KINDS: dict[str, type[Numeric] | type[Ordinal] | type[Categorical]] = {
+    "numeric": Numeric,
+    "ordinal": Ordinal,
+    "categorical": Categorical,
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Schema:
+    """The features of a table, in order: a frozen value that can be written to YAML and back."""
+
+    features: tuple[Feature, ...]
+
+    def __init__(self, features: Iterable[Feature]) -> None:
+        features = tuple(features)
+        for feature in features:
+            if not isinstance(feature, Numeric | Ordinal | Categorical):
+                raise SchemaError(
+                    "A schema is a list of Numeric, Ordinal and Categorical features; "
+                    f"got {feature!r} ({type(feature).__name__})."
+                )
+        if not features:
+            raise SchemaError("A schema needs at least one feature; got none.")
+        for what, names in (
+            ("feature", [f.name for f in features]),
+            ("column", [c for f in features for c in f.columns]),
+        ):
+            twice = [name for name, count in Counter(names).items() if count > 1]
+            if twice:
+                raise SchemaError(f"The schema names the {what} {twice[0]!r} more than once.")
+        object.__setattr__(self, "features", features)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, name: str) -> Feature:
+        return self.features[self.position(name)]
+
+    def __repr__(self) -> str:
+        return "Schema([\n" + "".join(f"    {f!r},\n" for f in self.features) + "])"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f.name for f in self.features)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The frame's columns, in the schema's order."""
+        return tuple(c for f in self.features for c in f.columns)
+
+    def position(self, name: str) -> int:
+        """Where a feature stands; an unknown name is answered with the nearest right one."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise SchemaError(
+                f"The schema has no feature {name!r}.{nearest(name, self.names)} "
+                f"It has {listing(self.names)}."
+            ) from None
+
+    # ---- guessing -------------------------------------------------------------------------
+
+    @classmethod
+    def infer(
+        cls,
+        frame: Frame,
+        *,
+        never: Iterable[str] = (),
+        increase: Iterable[str] = (),
+        decrease: Iterable[str] = (),
+        ordinal: Mapping[str, Sequence[Level]] | None = None,
+        categorical: Iterable[str] = (),
+        integer: Iterable[str] = (),
+        bounds: Mapping[str, Bounds] | None = None,
+        onehot: Mapping[str, Sequence[str]] | None = None,
+    ) -> Schema:
+        """A schema guessed from a frame's dtypes, and safely.
+
+        Text, category and boolean columns are categorical with the levels seen; whole-number
+        columns are integer; every other number is numeric. How many different values a
+        numeric column holds plays no part. What a person can't change can't be guessed:
+        name it in `never`, `increase` and `decrease`. `onehot` names groups of 0/1 columns that
+        hold one category, such as `{"job": ["job_clerk", "job_smith"]}`.
+        """
+        table = frames.read(frame)
+        ordinal, bounds, onehot = dict(ordinal or {}), dict(bounds or {}), dict(onehot or {})
+        change = _changes(never=never, increase=increase, decrease=decrease)
+        categorical, integer = set(categorical), set(integer)
+        grouped = {column: group for group, columns in onehot.items() for column in columns}
+        names = list(dict.fromkeys(grouped.get(c, c) for c in table.columns))
+        for asked in (change, ordinal, categorical, integer, bounds):
+            for name in asked:
+                if name not in names:
+                    raise ColumnError(
+                        f"The frame has no column {name!r}.{nearest(name, names)} "
+                        f"It has {listing(names)}."
+                    )
+        for column in grouped:
+            if column not in table.columns:
+                raise ColumnError(
+                    f"The frame has no column {column!r}.{nearest(column, table.columns)}"
+                )
+
+        def guess(name: str) -> Feature:
+            how = change.get(name, Change.ANY)
+            if name in onehot:
+                return Categorical(name, onehot=onehot[name], change=how)
+            if name in ordinal:
+                return Ordinal(name, levels=ordinal[name], change=how)
+            column = table[name]
+            if name in categorical or not (
+                column.dtype.is_numeric() or column.dtype == nw.Object and _all_numbers(column)
+            ):
+                return Categorical(name, levels=seen_levels(frames.values(column)), change=how)
+            whole = name in integer or column.dtype.is_integer()
+            return Numeric(name, bounds=bounds.get(name, (None, None)), integer=whole, change=how)
+
+        return cls(guess(name) for name in names)
+
+    # ---- YAML -----------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values only, as they stand in the YAML file."""
+        return {
+            "features": [{"name": f.name, "kind": f.kind, **f.settings} for f in self.features]
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Schema:
+        if not isinstance(content, Mapping) or not isinstance(content.get("features"), list):
+            raise SchemaError(
+                "A schema file holds a list under the key 'features', such as\n"
+                "features:\n- name: income\n  kind: numeric"
+            )
+        return cls(_feature_from(entry, i) for i, entry in enumerate(content["features"], 1))
+
+    def save(self, path: str | Path) -> None:
+        import yaml  # only schemas on disk need it
+
+        text = yaml.safe_dump(
+            self.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None
+        )
+        Path(path).write_text(text, encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        import yaml
+
+        try:
+            content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise SchemaError(f"There is no schema file at {str(path)!r}.") from None
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+            problem = getattr(error, "problem", None) or error
+            raise SchemaError(f"{path}{where}: not YAML: {problem}.") from error
+        try:
+            return cls.from_dict(content)
+        except SchemaError as error:
+            raise SchemaError(f"{path}: {error}") from error
+
+
+def seen_levels(values: Iterable[Any]) -> tuple[Level, ...]:
+    """The different values of a column, sorted; missing ones left out."""
+    seen = {v for v in values if v is not None}
+    try:
+        return tuple(sorted(seen))
+    except TypeError:  # a mix of types has no order of its own
+        return tuple(sorted(seen, key=lambda v: (type(v).__name__, str(v))))
+
+
+def _all_numbers(column: nw.Series[Any]) -> bool:
+    present = [v for v in frames.values(column) if v is not None]
+    return bool(present) and all(
+        isinstance(v, int | float) and not isinstance(v, bool) for v in present
+    )
+
+
+def _changes(**named: Iterable[str]) -> dict[str, Change]:
+    """{feature: change} from the lists of `infer`, each feature in one list at most."""
+    change: dict[str, Change] = {}
+    for how, names in named.items():
+        if isinstance(names, str):
+            raise SchemaError(f"{how}={names!r} must be a list of names: {how}=[{names!r}].")
+        for name in names:
+            if name in change and change[name] != how:
+                raise SchemaError(f"{name!r} is asked to change {change[name].value!r} and {how!r}.")
+            change[name] = Change(how)
+    return change
+
+
+def _feature_from(entry: Any, number: int) -> Feature:
+    if not isinstance(entry, Mapping) or "name" not in entry:
+        raise SchemaError(f"Feature {number} of the file has no name; got {entry!r}.")
+    settings = dict(entry)
+    name, kind = settings.pop("name"), settings.pop("kind", None)
+    if kind not in _KINDS:
+        raise SchemaError(
+            f"Feature {name!r} has the kind {kind!r}; expected one of {listing(_KINDS)}."
+        )
+    known = [setting for setting in _KINDS[kind].model_fields if setting not in ("name", "kind")]
+    for setting in settings:
+        if setting not in known:
+            raise SchemaError(
+                f"Feature {name!r} has an unknown setting {setting!r}.{nearest(setting, known)} "
+                f"A {kind} feature knows {', '.join(known)}."
+            )
+    return _KINDS[kind](name, **settings)

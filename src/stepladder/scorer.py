@@ -1,0 +1,353 @@
+"""Any model as a scorer: rows in, the probability of the goal (or a prediction) out.
+
+What a model is, is asked once, when the scorer is made. Whatever it answers is checked every
+time: a model that raises, or returns NaN or the wrong shape, is reported by name with the rows.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepladder import frames
+from stepladder.errors import ModelError, ParameterError, listing, nearest
+from stepladder.frames import Frame
+from stepladder.space import Floats, Mask, Space
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the person hopes for: a class scored at least `threshold`, or a prediction in a range.
+
+    `desired` is the class wanted (DiCE's `desired_class`); a two-class model's second class if
+    left out.
+    """
+
+    threshold: float = 0.5
+    desired: Any = None
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.threshold, int | float) or not 0 < self.threshold <= 1:
+            raise ParameterError(
+                f"Goal(threshold) must be above 0 and at most 1, got {self.threshold!r}. "
+                "For a prediction that isn't a probability use Goal.between(low, high)."
+            )
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ParameterError(
+                f"Goal.between: low {self.low!r} is above high {self.high!r}; swap them."
+            )
+
+    @classmethod
+    def between(cls, low: float | None = None, high: float | None = None) -> Goal:
+        """A prediction from `low` to `high`, ends included; None leaves an end open."""
+        if low is None and high is None:
+            raise ParameterError("Goal.between needs a low end, a high end or both; got neither.")
+        return cls(low=low, high=high)
+
+    @property
+    def is_range(self) -> bool:
+        return self.low is not None or self.high is not None
+
+    def shortfall(self, scores: Floats) -> Floats:
+        """How far scores are from the goal: 0 where it's met."""
+        if not self.is_range:
+            return np.maximum(self.threshold - scores, 0.0)
+        below = 0.0 if self.low is None else np.maximum(self.low - scores, 0.0)
+        above = 0.0 if self.high is None else np.maximum(scores - self.high, 0.0)
+        return np.asarray(below + above, dtype=np.float64)
+
+    def met(self, scores: Floats) -> Mask:
+        return np.asarray(self.shortfall(scores) == 0.0)
+
+    def __str__(self) -> str:
+        if self.is_range:
+            low = "-∞" if self.low is None else f"{self.low:g}"
+            high = "∞" if self.high is None else f"{self.high:g}"
+            return f"a prediction from {low} to {high}"
+        wanted = "" if self.desired is None else f" for {self.desired!r}"
+        return f"a score of at least {self.threshold:g}{wanted}"
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A model that was trained on encoded points instead of raw rows. See `encoded`."""
+
+    model: Any
+
+
+def encoded(model: Any) -> Encoded:
+    """Mark a model as trained on `Space.encode`'s points, so that it's asked about points."""
+    return Encoded(model)
+
+
+class Scorer:
+    """A model and a goal over a space; `score` is the only way the house asks a model anything.
+
+    `calls` and `rows` count how often it was asked and about how many rows.
+    """
+
+    def __init__(self, model: Any, space: Space, goal: Goal) -> None:
+        self.space = space
+        self.goal = goal
+        self.calls = 0
+        self.rows = 0
+        self._takes_points = isinstance(model, Encoded)
+        model = model.model if isinstance(model, Encoded) else model
+        self.name = _name(model)
+        columns = space.width if self._takes_points else len(space.schema.columns)
+        self._ask = _asker(model, self.name, goal, columns)
+        self._order = None if self._takes_points else _trained_order(model, self.name, space)
+        self.desired = _desired(model, goal, self.name)
+
+    def score(self, values: Floats) -> Floats:
+        """The scores (n,) of rows given as values: the very rows a person would see."""
+        if self._takes_points:
+            return self._checked(self.space.to_points(values), values)
+        return self._checked(self._frame(values), values)
+
+    def score_points(self, points: Floats) -> Floats:
+        """The scores of points that needn't be valid rows (the published method's)."""
+        values = self.space.to_values(points)
+        return self._checked(points if self._takes_points else self._frame(values), values)
+
+    def met(self, scores: Floats) -> Mask:
+        return self.goal.met(scores)
+
+    def is_desired(self, labels: NDArray[Any]) -> Mask:
+        """Which labels are the desired class, or lie in the desired range."""
+        if self.goal.is_range:
+            return self.goal.met(labels.astype(np.float64))
+        wanted = 1 if self.desired is None else self.desired
+        mask = np.asarray([label == wanted for label in labels.tolist()], dtype=bool)
+        if len(labels) and not mask.any():
+            seen = sorted({str(label) for label in labels.tolist()})
+            raise ParameterError(
+                f"No label equals the desired class {wanted!r}; the labels are {listing(seen)}. "
+                "Name the class in Goal(desired=…)."
+            )
+        return mask
+
+    def _frame(self, values: Floats) -> Frame:
+        frame = self.space.to_frame(values)
+        if self._order is None:
+            return frame
+        return frames.read(frame).select(*self._order).to_native()
+
+    def _checked(self, rows: Any, values: Floats) -> Floats:
+        """The model's answer about `rows`, once it's known to be one score a row."""
+        count = len(values)
+        self.calls += 1
+        self.rows += count
+        if count == 0:
+            return np.empty(0)
+        try:
+            answer = self._ask(rows)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(
+                f"The model {self.name} raised {type(error).__name__}: {error}\n"
+                f"It was asked about {self._offenders(rows, values)}"
+            ) from error
+        scores = np.asarray(answer)
+        if scores.ndim == 2 and scores.shape[1] == 1:
+            scores = scores[:, 0]
+        if scores.shape != (count,):
+            raise ModelError(
+                f"The model {self.name} returned the shape {scores.shape} for {count} rows; "
+                f"expected ({count},) scores. Wrap it in a function that returns one a row."
+            )
+        try:
+            scores = scores.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelError(
+                f"The model {self.name} returned {scores[0]!r}, which isn't a number. Give a model "
+                "with predict_proba, or a function that returns scores."
+            ) from error
+        wrong = ~np.isfinite(scores)
+        if wrong.any():
+            raise ModelError(
+                f"The model {self.name} returned {scores[wrong][0]} for {int(wrong.sum())} of "
+                f"{count} rows: {self._shown(values[wrong])}"
+            )
+        if not self.goal.is_range:
+            wrong = (scores < -1e-6) | (scores > 1 + 1e-6)
+            if wrong.any():
+                raise ModelError(
+                    f"The model {self.name} returned {scores[wrong][0]:g}, but a score is a "
+                    "probability from 0 to 1. Put a sigmoid or softmax behind it, or ask for a "
+                    f"range with Goal.between. Rows: {self._shown(values[wrong])}"
+                )
+        return scores
+
+    def _offenders(self, rows: Any, values: Floats) -> str:
+        """The single row a model raises on, found by halving; all of them if no half raises."""
+        low, high = 0, len(values)
+        table = rows if self._takes_points else frames.read(rows)
+        while high - low > 1:
+            middle = (low + high) // 2
+            for start, stop in ((low, middle), (middle, high)):
+                part = table[start:stop]
+                try:
+                    self._ask(part if self._takes_points else part.to_native())
+                except Exception:
+                    low, high = start, stop
+                    break
+            else:
+                return f"{high - low} rows together: {self._shown(values[low:high])}"
+        return f"this row: {self._shown(values[low:high])}"
+
+    def _shown(self, values: Floats, most: int = 3) -> str:
+        rows = frames.read(self.space.to_frame(values[:most])).rows(named=True)
+        more = f" and {len(values) - most} more" if len(values) > most else ""
+        return "; ".join(str(row) for row in rows) + more
+
+
+# ---- what a model is --------------------------------------------------------------------------
+
+Ask = Callable[[Any], Any]
+
+
+def _name(model: Any) -> str:
+    if hasattr(model, "steps") and hasattr(model, "predict"):  # a pipeline: its last word decides
+        return f"{type(model).__name__} ending in {type(model.steps[-1][1]).__name__}"
+    return str(getattr(model, "__qualname__", None) or type(model).__name__)
+
+
+def _is_from(model: Any, module: str, kind: str) -> bool:
+    """isinstance without importing what the caller doesn't use."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(model, getattr(loaded, kind, ()))
+
+
+def _asker(model: Any, name: str, goal: Goal, columns: int) -> Ask:
+    """The function that turns rows into this kind of model's scores."""
+    if _is_from(model, "torch.nn", "Module"):
+        return lambda rows: _pick(_ask_torch(model, rows), goal, None, name)
+    if _is_from(model, "xgboost", "Booster"):
+        matrix = sys.modules["xgboost"].DMatrix
+        return lambda rows: _pick(
+            model.predict(matrix(rows, enable_categorical=True)), goal, None, name
+        )
+    if _is_from(model, "lightgbm", "Booster"):
+        return lambda rows: _pick(model.predict(rows), goal, None, name)
+    plain = hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_")
+    if hasattr(model, "n_features_in_") and model.n_features_in_ != columns:
+        raise ModelError(
+            f"The model {name} was trained on {model.n_features_in_} columns but would be given "
+            f"{columns}. Give it the frame it was trained on, or mark a model trained on encoded "
+            "points with sl.encoded(model)."
+        )
+
+    def prepared(rows: Any) -> Any:
+        """An estimator trained without column names is asked without them."""
+        if plain and not isinstance(rows, np.ndarray):
+            return frames.read(rows).to_numpy()
+        return rows
+
+    if goal.is_range and hasattr(model, "predict"):
+        return lambda rows: model.predict(prepared(rows))
+    if hasattr(model, "predict_proba"):
+        classes = getattr(model, "classes_", None)
+        return lambda rows: _pick(model.predict_proba(prepared(rows)), goal, classes, name)
+    if hasattr(model, "predict"):
+        wanted = _desired(model, goal, name)
+        return lambda rows: (
+            np.asarray(model.predict(prepared(rows))) == (1 if wanted is None else wanted)
+        )
+    if callable(model):
+        return lambda rows: _pick(model(rows), goal, None, name)
+    raise ModelError(
+        f"Can't ask {name} for scores: it has no predict_proba or predict and isn't callable. "
+        "Pass a fitted estimator, a torch module or a function of a frame."
+    )
+
+
+def _ask_torch(model: Any, rows: Any) -> NDArray[Any]:
+    torch = sys.modules["torch"]
+    if not isinstance(rows, np.ndarray):
+        rows = frames.read(rows).to_numpy()
+    first = next(iter(model.parameters()), None)
+    like = torch.empty(0) if first is None else first
+    was_training = model.training
+    model.eval()  # dropout and batch statistics would make the same row score differently
+    try:
+        with torch.inference_mode():
+            tensor = torch.as_tensor(np.asarray(rows, dtype=np.float64))
+            answer = model(tensor.to(dtype=like.dtype, device=like.device))
+            return np.asarray(answer.cpu().double().numpy())
+    finally:
+        model.train(was_training)
+
+
+def _pick(answer: Any, goal: Goal, classes: Any, name: str) -> NDArray[Any]:
+    """The desired class's column of a model's answer; a single column is taken as it is."""
+    scores = np.asarray(answer)
+    if scores.ndim != 2 or scores.shape[1] == 1:
+        return scores
+    width = scores.shape[1]
+    if classes is not None:
+        return scores[:, _class_index(list(classes), goal, name)]
+    if goal.desired is None and width == 2:
+        return scores[:, 1]
+    if (
+        isinstance(goal.desired, int)
+        and not isinstance(goal.desired, bool)
+        and 0 <= goal.desired < width
+    ):
+        return scores[:, goal.desired]
+    raise ModelError(
+        f"The model {name} returns {width} columns and doesn't name its classes; say which column "
+        f"is wanted with Goal(desired=0 … {width - 1}), got {goal.desired!r}."
+    )
+
+
+def _class_index(classes: list[Any], goal: Goal, name: str) -> int:
+    if goal.desired is None:
+        if len(classes) == 2:
+            return 1
+        raise ModelError(
+            f"The model {name} knows {len(classes)} classes ({listing(classes)}); say which one is "
+            "wanted with Goal(desired=…)."
+        )
+    plain = [c.item() if hasattr(c, "item") else c for c in classes]
+    if goal.desired in plain:
+        return plain.index(goal.desired)
+    raise ModelError(
+        f"The model {name} has no class {goal.desired!r}.{nearest(goal.desired, plain)} "
+        f"Its classes are {listing(plain)}."
+    )
+
+
+def _desired(model: Any, goal: Goal, name: str) -> Any:
+    """The label of the desired class; None where neither goal nor model names one."""
+    classes = getattr(model, "classes_", None)
+    if goal.is_range or classes is None:
+        return goal.desired
+    wanted = classes[_class_index(list(classes), goal, name)]
+    return wanted.item() if hasattr(wanted, "item") else wanted
+
+
+def _trained_order(model: Any, name: str, space: Space) -> tuple[str, ...] | None:
+    """The columns in the order the model knows them, if it says and it differs from ours."""
+    known = getattr(model, "feature_names_in_", None)
+    if known is None and _is_from(model, "xgboost", "Booster"):
+        known = model.feature_names
+    if known is None or not all(isinstance(column, str) for column in known):
+        return None
+    order = tuple(str(column) for column in known)
+    absent = [column for column in order if column not in space.template.columns]
+    if absent:
+        raise ModelError(
+            f"The model {name} was trained on a column {absent[0]!r} that the schema doesn't name."
+            f"{nearest(absent[0], space.template.columns)} Give the schema every column the model "
+            "needs, or mark a model trained on encoded points with sl.encoded(model)."
+        )
+    return None if order == space.template.columns else order

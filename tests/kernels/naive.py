@@ -1,0 +1,37 @@
+"""Equation 1 as one would say it aloud: the reference the kernels are held to."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def naive_direction(point, positives, weight, metric=None):
+    """d = Σ (y - x) α(‖y - x‖) by exact summation, and Σ ‖y - x‖ α, the scale of its errors."""
+    terms = []
+    for y in positives:
+        move = [float(b) - float(a) for a, b in zip(point, y, strict=True)]
+        placed = move
+        if metric is not None and metric.ndim == 1:
+            placed = [w * v for w, v in zip(metric, move, strict=True)]
+        elif metric is not None:
+            placed = [math.fsum(w * v for w, v in zip(row, move, strict=True)) for row in metric]
+        z = math.sqrt(math.fsum(v * v for v in placed))
+        w = 0.0 if z == 0 and not any(move) else weight(z)
+        terms.append([w * v for v in move])
+    m = len(point)
+    direction = np.array([math.fsum(t[c] for t in terms) for c in range(m)])
+    return direction, math.fsum(math.hypot(*t) for t in terms)
+
+
+def volcano(degree, cutoff):
+    return lambda z: 1.0 / max(z, cutoff) ** degree
+
+
+def sloped(width):
+    return lambda z: math.exp(-((z / width) ** 2) / 2)
+
+
+def power(degree):
+    return lambda z: 1.0 / z**degree
