@@ -22,13 +22,12 @@ def partition(points: Floats, count: int, clusterer: Clusterer, random_state: in
     that finds its own number (affinity propagation, mean shift, DBSCAN) keeps it, and then that
     is how many paths there are. A `random_state` of its own that isn't set takes ours.
     """
-    if clusterer is None or clusterer == "random" or hasattr(clusterer, "n_clusters"):
-        if count > len(points):
-            raise PositivesError(
-                f"{count} paths were asked for, each with its own cluster, but only {len(points)} "
-                f"reference rows meet the goal. Ask for paths={max(len(points), 1)} at most, lower "
-                "the goal, or give more reference rows."
-            )
+    if count > len(points) and not finds_own_number(clusterer):
+        raise PositivesError(
+            f"{count} paths were asked for, each with its own cluster, but only {len(points)} "
+            f"reference rows meet the goal. Ask for paths={len(points)} at most, lower the goal, "
+            "or give more reference rows."
+        )
     if clusterer == "random":
         return _random(len(points), count, random_state)
     if clusterer is None:
@@ -36,6 +35,12 @@ def partition(points: Floats, count: int, clusterer: Clusterer, random_state: in
 
         clusterer = KMeans(n_init=10)
     return _numbered(_asked(clusterer, count, random_state).fit_predict(points))
+
+
+def finds_own_number(clusterer: Clusterer) -> bool:
+    """Whether a clusterer decides by itself how many clusters there are."""
+    fixed = clusterer is None or clusterer == "random"
+    return not (fixed or hasattr(clusterer, "n_clusters") or hasattr(clusterer, "n_components"))
 
 
 def _random(points: int, count: int, random_state: int) -> Labels:

@@ -237,4 +237,3 @@ def _rule(feature: Feature, fixed: bool, before: float, after: float) -> str:
     if not low <= after <= high:
         return f"must lie within {low:g} and {high:g}"
     return "must be whole" if feature.places == 0 else f"has at most {feature.places} decimals"
-

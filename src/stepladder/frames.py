@@ -6,12 +6,13 @@ Inside the house rows are arrays; only this file knows what a caller's frame is 
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -102,7 +103,7 @@ def values(column: nw.Series[Any]) -> list[Any]:
     """A column as plain Python values, None where a value is missing."""
     missing = column.is_null().to_list()
     return [
-        None if gone or (isinstance(v, float) and v != v) else v
+        None if gone or (isinstance(v, float) and math.isnan(v)) else v
         for v, gone in zip(column.to_list(), missing, strict=True)
     ]
 
@@ -122,9 +123,11 @@ class Template:
         return tuple(self.dtypes)
 
     @cached_property
-    def library(self) -> str:
-        """`pandas`, `polars` or `pyarrow`."""
-        return str(read(self.empty).implementation.value)
+    def library(self) -> Literal["pandas", "polars", "pyarrow"]:
+        name = read(self.empty).implementation
+        if name.is_pandas():
+            return "pandas"
+        return "polars" if name.is_polars() else "pyarrow"
 
     @cached_property
     def dtypes(self) -> Mapping[str, nw.dtypes.DType]:
@@ -157,7 +160,7 @@ class Template:
         cells = [*levels, None] if missing.any() else list(levels)
         places = np.where(missing, len(levels), codes).astype(np.intp)
         if isinstance(self.empty, pd.DataFrame):
-            dtype = self.empty[name].dtype
+            dtype: Any = self.empty[name].dtype
             if isinstance(dtype, pd.CategoricalDtype):
                 unknown = [v for v in levels if v not in dtype.categories]
                 if unknown:  # the schema may know levels that this frame's dtype doesn't

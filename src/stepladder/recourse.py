@@ -166,9 +166,7 @@ class Recourse:
             nearest = min(routes, key=lambda p: float(self.goal.shortfall(p.scores[-1:])[0]))
             return None, nearest.outcome, nearest.reason
         slot = min(reached, key=lambda s: routes[s].distance)
-        missed = [
-            f"path {s}: {path.reason}" for s, path in enumerate(routes) if s not in reached
-        ]
+        missed = [f"path {s}: {path.reason}" for s, path in enumerate(routes) if s not in reached]
         said = f"{len(reached)} of {len(routes)} paths reach {self.goal}"
         return slot, Outcome.REACHED, "; ".join([said, *missed])
 

@@ -347,7 +347,7 @@ class Schema:
                 return Ordinal(name, levels=ordinal[name], change=how)
             column = table[name]
             if name in categorical or not (
-                column.dtype.is_numeric() or column.dtype == nw.Object and _all_numbers(column)
+                column.dtype.is_numeric() or (column.dtype == nw.Object and _all_numbers(column))
             ):
                 return Categorical(name, levels=seen_levels(frames.values(column)), change=how)
             whole = name in integer or column.dtype.is_integer()
@@ -359,9 +359,7 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values only, as they stand in the YAML file."""
-        return {
-            "features": [{"name": f.name, "kind": f.kind, **f.settings} for f in self.features]
-        }
+        return {"features": [{"name": f.name, "kind": f.kind, **f.settings} for f in self.features]}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Schema:
@@ -423,7 +421,9 @@ def _changes(**named: Iterable[str]) -> dict[str, Change]:
             raise SchemaError(f"{how}={names!r} must be a list of names: {how}=[{names!r}].")
         for name in names:
             if name in change and change[name] != how:
-                raise SchemaError(f"{name!r} is asked to change {change[name].value!r} and {how!r}.")
+                raise SchemaError(
+                    f"{name!r} is asked to change {change[name].value!r} and {how!r}."
+                )
             change[name] = Change(how)
     return change
 

@@ -107,7 +107,10 @@ class Space:
         """Which of those features the frame holds as float32."""
         features = [self.schema.features[f] for f in self._numbered]
         return np.array(
-            [isinstance(f, Numeric) and self.template.is_single_precision(f.name) for f in features],
+            [
+                isinstance(f, Numeric) and self.template.is_single_precision(f.name)
+                for f in features
+            ],
             dtype=bool,
         )
 
@@ -204,7 +207,9 @@ class Space:
     def to_points(self, values: Floats) -> Floats:
         points = np.zeros((len(values), self.width))
         columns = self._columns
-        points[:, columns] = (values[:, self._numbered] - self.center[columns]) / self.scale[columns]
+        points[:, columns] = (values[:, self._numbered] - self.center[columns]) / self.scale[
+            columns
+        ]
         for f, feature in enumerate(self.schema.features):
             if isinstance(feature, Categorical):
                 start = self.slices[feature.name].start

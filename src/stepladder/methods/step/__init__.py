@@ -1,11 +1,11 @@
 """StEP, Stepwise Explainable Paths: `method.py` is the way in.
 
-    method.py     StEP: hyper-parameters, fit, recourse, walk
-    reference.py  the positives and their clusters
-    published.py  the authors' walk, to the letter
-    targets.py    the default's targets: the positives a person could become
-    search.py     the default's walk
-    finish.py     the default's last touches: nothing asked twice or in vain
+method.py     StEP: hyper-parameters, fit, recourse, walk
+reference.py  the positives and their clusters
+published.py  the authors' walk, to the letter
+targets.py    the default's targets: the positives a person could become
+search.py     the default's walk
+finish.py     the default's last touches: nothing asked twice or in vain
 """
 
 from stepladder.methods.step.default import Options

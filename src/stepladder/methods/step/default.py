@@ -154,7 +154,7 @@ def _why_not(path: int, targets: Targets, feasible: Feasible, reference: Referen
     k = reference.slots
     mine = slice(path - path % k, path - path % k + k)
     if targets.valid[mine].any():
-        return "nothing in this path's cluster can be reached, and other paths hold too few rows to share"
+        return "nothing in this path's cluster can be reached, and other paths have none to share"
     stopped = feasible.take(np.array([path])).stopped(reference.values)
     fewest = stopped[stopped.sum(axis=1).argmin()]
     names = [n for n, stops in zip(feasible.space.schema.names, fewest, strict=True) if stops]

@@ -69,9 +69,7 @@ def _sizes(space: Space, start: Floats, ends: Floats) -> Floats:
     """(p, features) how far each feature moved, in encoded units."""
     moved = np.square(space.to_points(ends) - space.to_points(start))
     return np.sqrt(
-        np.stack(
-            [moved[:, space.slices[name]].sum(axis=1) for name in space.schema.names], axis=1
-        )
+        np.stack([moved[:, space.slices[name]].sum(axis=1) for name in space.schema.names], axis=1)
     )
 
 
@@ -104,4 +102,3 @@ def _joined(points: Floats, step_size: float) -> list[int]:
         ahead = here + 1 + int(near[-1]) if len(near) else here + 1
         kept.append(ahead)
     return kept
-

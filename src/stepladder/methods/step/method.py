@@ -401,7 +401,9 @@ def _whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def _number(name: str, value: Any, *, above: float | None = None, least: float = -math.inf) -> float:
+def _number(
+    name: str, value: Any, *, above: float | None = None, least: float = -math.inf
+) -> float:
     number = float(value) if isinstance(value, int | float | np.number) else math.nan
     if not math.isfinite(number) or number < least or (above is not None and number <= above):
         limit = f"above {above:g}" if above is not None else f"of at least {least:g}"

@@ -134,9 +134,7 @@ class Search:
         goals[single] = targets.points[going[single], settled[going[single]]]
         return goals
 
-    def _record(
-        self, trail: Trail, going: NDArray[np.intp], rows: Floats, scorer: Scorer
-    ) -> None:
+    def _record(self, trail: Trail, going: NDArray[np.intp], rows: Floats, scorer: Scorer) -> None:
         values, scores = trail.values[-1].copy(), trail.scores[-1].copy()
         values[going] = rows
         scores[going] = scorer.score(rows)

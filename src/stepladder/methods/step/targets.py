@@ -192,9 +192,7 @@ def _projected_distances(feasible: Feasible, reference: Reference) -> Floats:
     return np.asarray(squared)
 
 
-def _one_by_one(
-    here: Floats, there: Floats, low: Floats, high: Floats, metric: Metric
-) -> Floats:
+def _one_by_one(here: Floats, there: Floats, low: Floats, high: Floats, metric: Metric) -> Floats:
     """The same where a whitening mixes columns that are clipped with others."""
     return np.stack(
         [
