@@ -137,7 +137,7 @@ class Feasible:
             ],
             axis=1,
         )
-        return (self.stopped(values) | (values != allowed)) & (values != self.start)
+        return np.asarray((self.stopped(values) | (values != allowed)) & (values != self.start))
 
     def check(self, frame: Frame) -> list[Violation]:
         """Every rule that the rows of `frame` break, by name; empty if none."""

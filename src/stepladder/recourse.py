@@ -21,9 +21,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stepladder import frames, metrics
+from stepladder import frames
 from stepladder.errors import ExtraError, ResultError
 from stepladder.frames import Frame, Template
+from stepladder.metrics import Paths, nearest_distance, summary
 from stepladder.schema import Numeric, Schema
 from stepladder.scorer import Goal
 from stepladder.space import Floats, Space
@@ -177,9 +178,9 @@ class Recourse:
 
         People who were already at the goal asked for nothing and aren't counted.
         """
-        return self._plain({k: np.array([v]) for k, v in metrics.summary(self._measured()).items()})
+        return self._plain({k: np.array([v]) for k, v in summary(self._measured()).items()})
 
-    def _measured(self) -> metrics.Paths:
+    def _measured(self) -> Paths:
         asked = [
             i
             for i, routes in enumerate(self.routes)
@@ -189,7 +190,7 @@ class Recourse:
         flat = [path for i in asked for path in self.routes[i]]
         starts = np.repeat(self._starts[asked], k, axis=0)
         ends = _stacked([path.values[-1:] for path in flat], len(self.space.schema))
-        return metrics.Paths(
+        return Paths(
             start=_stacked([self.routes[i][0].points[:1] for i in asked], self.space.width),
             ends=_stacked([p.points[-1:] for p in flat], self.space.width).reshape(n, k, -1),
             reached=np.array([p.outcome is Outcome.REACHED for p in flat], bool).reshape(n, k),
@@ -206,7 +207,7 @@ class Recourse:
         near = np.full(len(reached), np.nan)
         if self.positives is not None and reached.any():
             ends = _stacked([path.points[-1:] for path in self._flat], self.space.width)
-            near[reached] = metrics.nearest_distance(ends[reached], self.positives)
+            near[reached] = nearest_distance(ends[reached], self.positives)
         return near.reshape(len(self.people), max(self._slots, 1))
 
     # ---- files ----------------------------------------------------------------------------
@@ -469,11 +470,13 @@ def _objects(cells: list[Any]) -> NDArray[Any]:
 
 def _without_nan(array: Floats) -> Any:
     """Nested lists with None for NaN, which JSON doesn't know."""
-    return np.where(np.isnan(array), None, array.astype(object)).tolist()
+    plain = array.astype(object)
+    plain[np.isnan(array)] = None
+    return plain.tolist()
 
 
 def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: None if v is pd.NA or v != v else v for name, v in row.items()}
+    return {name: None if pd.isna(v) else v for name, v in row.items()}
 
 
 def _plain_cell(value: Any) -> Any:

@@ -185,7 +185,7 @@ class Ordinal(_Levelled):
                 f"Ordinal({name!r}) needs its levels, lowest first: "
                 f'Ordinal({name!r}, levels=["low", "middle", "high"]).'
             )
-        super().__init__(name, change=change, levels=levels)
+        _Feature.__init__(self, name, change=change, levels=levels)
 
 
 class Categorical(_Levelled):
@@ -209,8 +209,8 @@ class Categorical(_Levelled):
         change: Change | str = Change.ANY,
         onehot: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(
-            name, change=change, levels=onehot if levels is None else levels, onehot=onehot
+        _Feature.__init__(
+            self, name, change=change, levels=onehot if levels is None else levels, onehot=onehot
         )
 
     @model_validator(mode="after")

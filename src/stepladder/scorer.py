@@ -197,7 +197,7 @@ class Scorer:
                 part = table[start:stop]
                 try:
                     self._ask(part if self._takes_points else part.to_native())
-                except Exception:
+                except Exception:  # noqa: BLE001  # a model may raise anything
                     low, high = start, stop
                     break
             else:

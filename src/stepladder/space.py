@@ -206,10 +206,8 @@ class Space:
 
     def to_points(self, values: Floats) -> Floats:
         points = np.zeros((len(values), self.width))
-        columns = self._columns
-        points[:, columns] = (values[:, self._numbered] - self.center[columns]) / self.scale[
-            columns
-        ]
+        center, scale = self.center[self._columns], self.scale[self._columns]
+        points[:, self._columns] = (values[:, self._numbered] - center) / scale
         for f, feature in enumerate(self.schema.features):
             if isinstance(feature, Categorical):
                 start = self.slices[feature.name].start

@@ -14,7 +14,6 @@ are left out of the products and added from their differences.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -22,19 +21,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from stepladder.kernels.alpha import Alpha, Floats
 from stepladder.kernels.checks import check_call, labels_of, matrix, working_dtype
 from stepladder.kernels.distance import Metric, place
-
-Pairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
+from stepladder.kernels.tiling import CELL_BYTES, Tiling, plan, spread, stacks
 
 MEMORY = 2**28
 """Bytes that temporaries may take by default. Inputs, their centred copy and results are extra."""
 
-# A tile of four megabytes stays in the third cache between its five passes, and is large enough
-# to make what Python adds to each of them small: fastest of the sizes measured.
-_TILE_PAIRS, _TILE_POINTS, _MOST_POINTS = 2**19, 256, 2**13
 _NEAR_PAIRS = 2**12
-# What a tile takes a pair at worst, when every pair is near; and a coordinate of points or terms.
-_PAIR_BYTES, _CELL_BYTES = 64, 64
-
 # A pair is near when its distance² is at most this share of |x|². Beyond it at most (1 + 2/√share)²
 # roundings pile up in a distance²: some 1e-13 of it in float64 and 1e-5 in float32.
 _NEAR = {np.dtype(np.float64): 1e-2, np.dtype(np.float32): 2e-2}
@@ -138,73 +130,82 @@ def cluster_direction(
     result = np.zeros((n, m), dtype=positives.factor.dtype)
     if result.size == 0 or count == 0:
         return result
-    rows, columns = _tile(n, count, m, memory)
-    tile = np.empty(rows * columns, dtype=result.dtype)
-    with np.errstate(over="ignore", under="ignore"):
-        for start in range(0, n, rows):
-            block = slice(start, start + rows)
-            result[block] = _block_direction(points[block], positives, alpha, tile, memory)
+    tiling = plan(n, count, m, memory)
+
+    def answer(block: tuple[slice, int]) -> None:
+        rows, piece = block
+        with np.errstate(over="ignore", under="ignore"):
+            result[rows] = _block_direction(points[rows], piece, positives, alpha, tiling)
+
+    blocks = list(stacks(n, tiling.product_rows, tiling.tile_rows))
+    spread(answer, blocks, tiling.threads)
     return result
 
 
 def _block_direction(
-    points: NDArray[np.float64], positives: Positives, alpha: Alpha, tile: Floats, memory: int
+    points: NDArray[np.float64], piece: int, positives: Positives, alpha: Alpha, tiling: Tiling
 ) -> NDArray[np.float64]:
-    """Equation 1 at so many points that `tile` holds their weights for a block of positives."""
+    """Equation 1 at a tile's worth of points, in products of `piece` points each.
+
+    Tiles have the shape (pieces of points, pieces of positives, points, positives).
+    """
     n, m = points.shape
-    dtype = tile.dtype
     centred = points - positives.origin
-    factor = _factor(place(centred, positives.metric), dtype)
+    factor = _factor(place(centred, positives.metric), positives.factor.dtype)
     norms = factor[:, m + 1].copy()
-    limits = np.maximum(_NEAR[dtype] * norms, _CONTACT[dtype])
+    limits = np.maximum(_NEAR[factor.dtype] * norms, _CONTACT[factor.dtype])
     # [-2s, |s|², 1] · [t, 1, |t|²] = |s - t|²
     factor[:, :m] *= -2.0
     factor[:, m] = norms
     factor[:, m + 1] = 1.0
+    factor = factor.reshape(-1, 1, piece, m + 2)
+    limits = limits.reshape(-1, 1, piece)
 
     sums = np.zeros((n, m + 1))
     apart = np.zeros((n, m))
-    width = tile.size // n
-    for start in range(0, len(positives.points), width):
-        block = slice(start, start + width)
-        factor_y = positives.factor[block]
-        squared = np.matmul(factor, factor_y.T, out=tile[: n * len(factor_y)].reshape(n, -1))
+    memory = np.empty(n * tiling.tile_columns, dtype=factor.dtype)
+    for block, q in stacks(len(positives.points), tiling.product_columns, tiling.tile_columns):
+        factor_y = positives.factor[block].reshape(1, -1, q, m + 2)
+        shape = (len(factor), factor_y.shape[1], piece, q)
+        tile = memory[: n * (block.stop - block.start)].reshape(shape)
+        squared = np.matmul(factor, factor_y.swapaxes(2, 3), out=tile)
         near = _near_pairs(squared, limits)
-        if near is None:
-            weights = alpha.of_squared(squared, out=squared)
-        else:
+        if near is not None:
             squared[near] = 1.0
-            weights = alpha.of_squared(squared, out=squared)
+        weights = alpha.of_squared(squared, out=squared)
+        if near is not None:
             weights[near] = 0.0
+            i, j = near[0] * piece + near[2], near[1] * q + near[3]
             y = positives.points[block]
-            _add_near(apart, points, y, near, alpha, positives.metric, memory)
-        sums += weights @ positives.terms[block]
+            _add_near(apart, points, y, i, j, alpha, positives.metric, tiling.memory)
+        terms = positives.terms[block].reshape(1, -1, q, m + 1)
+        sums += (weights @ terms).sum(axis=1).reshape(n, m + 1)
     sums[:, :m] -= sums[:, m:] * centred
     apart += sums[:, :m]
     return apart
 
 
-def _near_pairs(squared: Floats, limits: Floats) -> Pairs | None:
-    """Rows and columns, in order of rows, where distance² is at most its row's limit."""
-    hit = np.flatnonzero(squared.min(axis=1) <= limits)
-    if len(hit) == 0:
+def _near_pairs(squared: Floats, limits: Floats) -> tuple[NDArray[np.intp], ...] | None:
+    """The indices of a tile where distance² is at most its point's limit; None if nowhere."""
+    hit = np.nonzero(squared.min(axis=3) <= limits)
+    if len(hit[0]) == 0:
         return None
-    i, j = np.nonzero(squared[hit] <= limits[hit, None])
-    return hit[i], j
+    h, last = np.nonzero(squared[hit] <= limits[hit[0], 0, hit[2], None])
+    return hit[0][h], hit[1][h], hit[2][h], last
 
 
 def _add_near(
     out: NDArray[np.float64],
     x: NDArray[np.float64],
     y: NDArray[np.float64],
-    pairs: Pairs,
+    rows: NDArray[np.intp],
+    columns: NDArray[np.intp],
     alpha: Alpha,
     metric: Metric | None,
     memory: int,
 ) -> None:
     """Add the terms of the pairs x[rows], y[columns] to out[rows], from exact differences."""
-    rows, columns = pairs
-    chunk = max(1, min(_NEAR_PAIRS, memory // (4 * _CELL_BYTES * x.shape[1])))
+    chunk = max(1, min(_NEAR_PAIRS, memory // (4 * CELL_BYTES * x.shape[1])))
     largest = np.finfo(np.float64).max
     for start in range(0, len(rows), chunk):
         i, j = rows[start : start + chunk], columns[start : start + chunk]
@@ -215,8 +216,9 @@ def _add_near(
         # Infinite at 0 it must add nothing; infinite by overflow it must outweigh all others.
         weights = np.where((squared == 0) & np.isinf(weights), 0.0, np.minimum(weights, largest))
         difference *= weights[:, None]
+        # Runs of one point are summed first: adding at repeated rows is slow.
         firsts = np.flatnonzero(np.diff(i, prepend=-1))
-        out[i[firsts]] += np.add.reduceat(difference, firsts, axis=0)
+        np.add.at(out, i[firsts], np.add.reduceat(difference, firsts, axis=0))
 
 
 def _factor(placed: Floats, dtype: DTypeLike) -> Floats:
@@ -227,12 +229,3 @@ def _factor(placed: Floats, dtype: DTypeLike) -> Floats:
     factor[:, m] = 1.0
     factor[:, m + 1] = np.einsum("ij,ij->i", placed, placed)
     return factor
-
-
-def _tile(n: int, count: int, m: int, memory: int) -> tuple[int, int]:
-    """How many points and positives a tile spans, within the cache and the memory budget."""
-    pairs = min(_TILE_PAIRS, memory // (2 * _PAIR_BYTES))
-    most_rows = min(n, _MOST_POINTS, memory // (4 * _CELL_BYTES * m))
-    columns = min(count, pairs // max(1, min(most_rows, _TILE_POINTS)))
-    rows = min(most_rows, pairs // max(1, columns))
-    return max(1, rows), max(1, columns)

@@ -42,7 +42,8 @@ def first_on_line(
     rows = many.snap(between.reshape(-1, start.shape[1]))
     met = scorer.met(scorer.score(rows)).reshape(len(start), len(shares))
     rows = rows.reshape(len(start), len(shares), -1)
-    return np.where(met.any(axis=1)[:, None], rows[np.arange(len(start)), met.argmax(axis=1)], ends)
+    first = rows[np.arange(len(start)), met.argmax(axis=1)]
+    return np.where(met.any(axis=1, keepdims=True), first, ends)
 
 
 def taken_back(ends: Floats, feasible: Feasible, scorer: Scorer) -> Floats:
@@ -68,9 +69,8 @@ def taken_back(ends: Floats, feasible: Feasible, scorer: Scorer) -> Floats:
 def _sizes(space: Space, start: Floats, ends: Floats) -> Floats:
     """(p, features) how far each feature moved, in encoded units."""
     moved = np.square(space.to_points(ends) - space.to_points(start))
-    return np.sqrt(
-        np.stack([moved[:, space.slices[name]].sum(axis=1) for name in space.schema.names], axis=1)
-    )
+    by_feature = [moved[:, space.slices[name]].sum(axis=1) for name in space.schema.names]
+    return np.asarray(np.sqrt(np.stack(by_feature, axis=1)))
 
 
 def laid_again(rows: Floats, end: Floats, space: Space, step_size: float) -> Floats:

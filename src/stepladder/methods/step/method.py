@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepladder import frames
-from stepladder.clusters import Clusterer, outlying, partition
+from stepladder.clusters import Clusterer, finds_own_number, outlying, partition
 from stepladder.errors import (
     EmptyFrameError,
     NotFittedError,
@@ -197,7 +197,7 @@ class StEP:
         values = space.read(train, allow_missing=True)
         if not len(values):
             raise EmptyFrameError("The reference frame has no rows.")
-        whole = ~np.isnan(values).any(axis=1)
+        whole = np.asarray(~np.isnan(values).any(axis=1))
         scorer = Scorer(model, space, goal or Goal())
         scores = np.full(len(values), np.nan)
         scores[whole] = scorer.score(values[whole])
@@ -234,13 +234,11 @@ class StEP:
         seen = np.clip(points[:, columns], -CLIP, CLIP) if self.options.changeable else points
         labels = partition(seen, clusters, self.clusterer, self.random_state)
         found = int(labels.max()) + 1
-        own_number = self.clusterer is not None and self.clusterer != "random"
-        own_number = own_number and not hasattr(self.clusterer, "n_clusters")
         return Reference(
             values=values,
             points=points,
             clusters=labels,
-            slots=found if own_number else clusters,
+            slots=found if finds_own_number(self.clusterer) else clusters,
             columns=columns,
             metric=self._metric(points[:, columns]),
         )
@@ -356,7 +354,11 @@ class StEP:
         met = np.zeros(len(values), dtype=bool)
         met[whole] = self.scorer_.met(scores[whole])
         for i in np.flatnonzero(~whole):
-            names = [n for n, gone in zip(self.space_.schema.names, np.isnan(values[i])) if gone]
+            names = [
+                n
+                for n, gone in zip(self.space_.schema.names, np.isnan(values[i]), strict=True)
+                if gone
+            ]
             reason = f"no value for {', '.join(names)}"
             points = np.full((1, self.space_.width), np.nan)
             path = Path(Outcome.MISSING_VALUE, reason, values[[i]], points, scores[[i]])

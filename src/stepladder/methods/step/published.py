@@ -153,7 +153,7 @@ class Published:
             toward = cluster_direction(here, cluster, self.alpha)
             sizes = np.linalg.norm(toward, axis=1, keepdims=True)
             scale = np.divide(self.step_size, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-            moves[np.ix_(going, [c], reference.columns)] = (toward * scale)[:, None]
+            moves[np.ix_(going, np.array([c]), reference.columns)] = (toward * scale)[:, None]
         return moves
 
     def _path(
