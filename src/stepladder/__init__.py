@@ -7,6 +7,7 @@ from stepladder.errors import StepladderError
 from stepladder.feasible import Feasible, Violation
 from stepladder.kernels.alpha import Power, Sloped, Unit, Volcano
 from stepladder.methods.step import Options, StEP
+from stepladder.methods.walk import Walk
 from stepladder.recourse import Outcome, Path, Recourse
 from stepladder.schema import Categorical, Change, Numeric, Ordinal, Schema
 from stepladder.scorer import Goal, encoded
@@ -34,5 +35,6 @@ __all__ = [
     "Unit",
     "Violation",
     "Volcano",
+    "Walk",
     "encoded",
 ]

@@ -306,7 +306,7 @@ class StEP:
         template, labels = Template.of(people), frames.labels(people)
         values = self.space_.read(people, allow_missing=True)
         with Pace(len(values), progress, time_budget) as pace:
-            routes = self._routes(values, labels, pace, tuple(locked))
+            routes = self.routes(values, labels, pace, tuple(locked))
         return Recourse(
             space=self.space_,
             goal=self.scorer_.goal,
@@ -338,7 +338,7 @@ class StEP:
                 "This StEP isn't fitted yet: call fit(train, model, schema=…) before."
             )
 
-    def _routes(
+    def routes(
         self,
         values: Floats,
         labels: NDArray[Any],

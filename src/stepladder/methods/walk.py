@@ -1,0 +1,288 @@
+"""One person's loop with the program: Algorithm 1 of the paper, with the person in it.
+
+Offers are made from where the person really is; they follow one, or come back with any other row;
+and new offers are made from there. A feature they can't change can be locked at any time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from stepladder import frames
+from stepladder.errors import FrameError, MissingValueError, ParameterError, ResultError, listing
+from stepladder.feasible import Feasible
+from stepladder.frames import Frame
+from stepladder.methods.pace import Pace
+from stepladder.recourse import Outcome, Path
+from stepladder.space import Floats
+
+if TYPE_CHECKING:
+    from stepladder.methods.step import StEP
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One change that an offer asks for, in raw units."""
+
+    feature: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.feature}: {_number(self.before)} → {_number(self.after)}"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The next step of one path, in raw units, and what it leads to."""
+
+    path: int
+    changes: tuple[Asked, ...]
+    score: float
+    """the score after this step"""
+    steps_left: int
+    """how many steps the path plans after this one"""
+    reaches_goal: bool
+    """whether the planned path ends at the goal"""
+
+    def __str__(self) -> str:
+        asked = "; ".join(str(change) for change in self.changes)
+        steps = "1 more step" if self.steps_left == 1 else f"{self.steps_left} more steps"
+        after = f"the goal {'' if self.reaches_goal else 'not yet '}after {steps}"
+        return f"path {self.path}: {asked} (score {self.score:.2f}, {after})"
+
+
+class Walk:
+    """A person on the way: `directions()`, then `take` or `observe`, until `done`.
+
+    Made by `StEP.walk` and `StEP.resume`.
+    """
+
+    def __init__(self, step: StEP, row: Floats, locked: Iterable[str] = ()) -> None:
+        self._step = step
+        self._row = row
+        self._locked = list(dict.fromkeys(locked))
+        self._plan: list[Path] | None = None
+        self._followed: tuple[int, Path] | None = None  # what is left of a path being followed
+        self.history: list[dict[str, Any]] = []
+        """what happened, oldest first: event, row, score and what the event was about"""
+
+    @classmethod
+    def begin(cls, step: StEP, row: Any, *, locked: Iterable[str] = ()) -> Walk:
+        walk = cls(step, _read_row(step, row))
+        walk._note("start")
+        for name in locked:
+            walk.lock(name)
+        return walk
+
+    # ---- where the person is --------------------------------------------------------------
+
+    @property
+    def row(self) -> Frame:
+        """Where the person is now: a frame of one row."""
+        return self._step.space_.to_frame(self._row)
+
+    @property
+    def score(self) -> float:
+        return float(self.history[-1]["score"])
+
+    @property
+    def done(self) -> bool:
+        """Whether the row the person has now meets the goal."""
+        return bool(self._step.scorer_.met(np.array([self.score]))[0])
+
+    @property
+    def locked(self) -> tuple[str, ...]:
+        return tuple(self._locked)
+
+    def __repr__(self) -> str:
+        state = "done" if self.done else f"{sum(p.steps > 0 for p in self._paths())} offers"
+        return f"Walk(score={self.score:.3f}, {len(self.history)} events, {state})"
+
+    # ---- the loop -------------------------------------------------------------------------
+
+    def directions(self) -> list[Offer]:
+        """The next step of every path that has one, nearest goal first; empty when done.
+
+        When it's empty and the walk isn't done, `reason` says why.
+        """
+        if self.done:
+            return []
+        offers = [self._offer(c, path) for c, path in enumerate(self._paths()) if path.steps]
+        return sorted(offers, key=lambda o: (not o.reaches_goal, o.steps_left, o.path))
+
+    @property
+    def reason(self) -> str:
+        """Why there's nothing (more) to offer; empty while there is."""
+        if self.done:
+            return "the goal is met"
+        paths = self._paths()
+        return "" if any(path.steps for path in paths) else paths[0].reason
+
+    def take(self, path: int) -> None:
+        """Follow an offer: the person now has the row it leads to."""
+        offers = [offer.path for offer in self.directions()]
+        if path not in offers:
+            open_paths = f"the open ones are {listing(offers)}" if offers else self.reason
+            raise ParameterError(f"There's no offer for path {path!r}: {open_paths}.")
+        followed = self._paths()[path]
+        ahead = replace(
+            followed,
+            values=followed.values[1:],
+            points=followed.points[1:],
+            scores=followed.scores[1:],
+        )
+        self._move(ahead.values[:1])
+        self._followed = (path, ahead)
+        self._note("take", path=path)
+
+    def observe(self, row: Any) -> None:
+        """Tell what really happened: any valid row, on the path or off it."""
+        seen = _read_row(self._step, row)
+        planned = [
+            c for c, p in enumerate(self._plan or []) if p.steps and (p.values[1] == seen).all()
+        ]
+        self._move(seen)
+        self._note("observe", path=planned[0] if planned else None)
+
+    def lock(self, feature: str) -> None:
+        """The person can't change this feature; no offer from now on will."""
+        self._step.space_.schema.position(feature)
+        if self._step.is_published:
+            raise ParameterError(
+                "The published method knows no locks. Use sl.StEP() for walks with locks."
+            )
+        if feature not in self._locked:
+            self._locked.append(feature)
+            self._move(self._row)
+            self._note("lock", feature=feature)
+
+    def unlock(self, feature: str) -> None:
+        """The person can change this feature after all."""
+        self._step.space_.schema.position(feature)
+        if feature not in self._locked:
+            raise ParameterError(
+                f"{feature!r} isn't locked; locked are: {listing(self._locked) or 'none'}."
+            )
+        self._locked.remove(feature)
+        self._move(self._row)
+        self._note("unlock", feature=feature)
+
+    # ---- JSON -----------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """Everything needed to go on later, with the same fitted method."""
+        followed = None
+        if self._followed is not None:
+            slot, ahead = self._followed
+            followed = {"path": slot, "rows": [self._named(row) for row in ahead.values]}
+        content = {
+            "format": 1,
+            "schema": self._step.space_.schema.to_dict(),
+            "row": self._named(self._row[0]),
+            "locked": self._locked,
+            "followed": followed,
+            "history": self.history,
+        }
+        return json.dumps(content, allow_nan=False)
+
+    @classmethod
+    def resume(cls, step: StEP, text: str) -> Walk:
+        try:
+            content = json.loads(text)
+            names = [feature["name"] for feature in content["schema"]["features"]]
+            row, locked = content["row"], content["locked"]
+            history, followed = list(content["history"]), content["followed"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ResultError(
+                f"This isn't a walk saved by to_json() ({type(error).__name__}: {error})."
+            ) from error
+        if tuple(names) != step.space_.schema.names:
+            raise ResultError(
+                f"This walk is about the features {listing(names)}, but the method was fitted on "
+                f"{listing(step.space_.schema.names)}. Resume it with the method it began with."
+            )
+        walk = cls(step, _read_row(step, row), locked)
+        walk.history = history
+        if followed is not None:
+            values = np.concatenate([_read_row(step, ahead) for ahead in followed["rows"]])
+            scores, points = step.scorer_.score(values), step.space_.to_points(values)
+            met = bool(step.scorer_.met(scores[-1:])[0])
+            outcome = Outcome.REACHED if met else Outcome.STEP_LIMIT
+            walk._followed = (followed["path"], Path(outcome, "", values, points, scores))
+        return walk
+
+    # ---- pieces ---------------------------------------------------------------------------
+
+    def _paths(self) -> list[Path]:
+        """The planned paths from the row the person has now."""
+        if self._plan is None:
+            pace = Pace(1, progress=False, time_budget=None)
+            labels = np.array(["this person"], dtype=object)
+            self._plan = list(self._step.routes(self._row, labels, pace, self.locked)[0])
+            if self._followed is not None:
+                slot, ahead = self._followed
+                self._plan[slot] = ahead
+        return self._plan
+
+    def _offer(self, slot: int, path: Path) -> Offer:
+        before, after = path.values[0], path.values[1]
+        space = self._step.space_
+        return Offer(
+            path=slot,
+            changes=tuple(
+                Asked(
+                    space.schema.names[f],
+                    space.shown(int(f), before[f]),
+                    space.shown(int(f), after[f]),
+                )
+                for f in np.flatnonzero(before != after)
+            ),
+            score=float(path.scores[1]),
+            steps_left=path.steps - 1,
+            reaches_goal=path.outcome is Outcome.REACHED,
+        )
+
+    def _move(self, row: Floats) -> None:
+        """Stand at `row`, with everything planned before forgotten."""
+        self._row, self._plan, self._followed = row, None, None
+
+    def _note(self, event: str, **about: Any) -> None:
+        score = float(self._step.scorer_.score(self._row)[0])
+        self.history.append(
+            {"event": event, **about, "row": self._named(self._row[0]), "score": score}
+        )
+
+    def _named(self, values: Floats) -> dict[str, Any]:
+        row = frames.read(self._step.space_.to_frame(values[None])).rows(named=True)[0]
+        return {name: v.item() if hasattr(v, "item") else v for name, v in row.items()}
+
+
+def _read_row(step: StEP, row: Any) -> Floats:
+    """One row (a frame of one, a mapping or a pandas Series) as values (1, features)."""
+    if isinstance(row, pd.Series):
+        row = row.to_dict()
+    frame = pd.DataFrame({k: [v] for k, v in row.items()}) if isinstance(row, Mapping) else row
+    count = len(frames.read(frame))
+    if count != 1:
+        raise FrameError(f"A walk is about one person: expected one row, got {count}.")
+    values = step.space_.read(frame, allow_missing=True)
+    if np.isnan(values).any():
+        gone = step.space_.schema.names[int(np.flatnonzero(np.isnan(values[0]))[0])]
+        raise MissingValueError(f"{gone!r} has no value. A walk needs the whole row; fill it in.")
+    if not step.is_published:
+        Feasible.around(step.space_, values)  # refuses bounds that the row already breaks
+    return values
+
+
+def _number(value: Any) -> str:
+    """A value as people write it: thousands apart, no more digits than it has."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.12g}"
