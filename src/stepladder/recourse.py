@@ -164,7 +164,7 @@ class Recourse:
         routes = self.routes[person]
         reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
         if not reached:
-            nearest = min(routes, key=lambda p: float(self.goal.shortfall(p.scores[-1:])[0]))
+            nearest = max(routes, key=lambda p: float(self.goal.margin(p.scores[-1:])[0]))
             return None, nearest.outcome, nearest.reason
         slot = min(reached, key=lambda s: routes[s].distance)
         missed = [f"path {s}: {path.reason}" for s, path in enumerate(routes) if s not in reached]

@@ -55,16 +55,16 @@ class Goal:
     def is_range(self) -> bool:
         return self.low is not None or self.high is not None
 
-    def shortfall(self, scores: Floats) -> Floats:
-        """How far scores are from the goal: 0 where it's met."""
+    def margin(self, scores: Floats) -> Floats:
+        """How far scores are beyond the goal; below 0 where they fall short of it."""
         if not self.is_range:
-            return np.maximum(self.threshold - scores, 0.0)
-        below = 0.0 if self.low is None else np.maximum(self.low - scores, 0.0)
-        above = 0.0 if self.high is None else np.maximum(scores - self.high, 0.0)
-        return np.asarray(below + above, dtype=np.float64)
+            return scores - self.threshold
+        above = np.inf if self.low is None else scores - self.low
+        below = np.inf if self.high is None else self.high - scores
+        return np.minimum(above, below)
 
     def met(self, scores: Floats) -> Mask:
-        return np.asarray(self.shortfall(scores) == 0.0)
+        return np.asarray(self.margin(scores) >= 0.0)
 
     def __str__(self) -> str:
         if self.is_range:

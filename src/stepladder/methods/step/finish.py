@@ -1,7 +1,7 @@
 """What is done to a path that reached the goal: no more is asked of the person than is needed.
 
 The last step is shortened to the first row that meets the goal; changes that aren't needed are
-taken back, the largest first; and the path is laid again toward what is left of its end, so that
+taken back, the most wasteful first; and the path is laid again toward what is left of its end, so that
 no step makes a change that a later one undoes.
 """
 
@@ -49,21 +49,43 @@ def first_on_line(
 def taken_back(ends: Floats, feasible: Feasible, scorer: Scorer) -> Floats:
     """Ends (p, features) less every change that the goal doesn't need.
 
-    Whole features go first, the largest change first; then what is left shrinks toward the start.
+    Whole features go first, the most wasteful first; then what is left shrinks toward the start.
     """
-    space, ends = feasible.space, ends.copy()
-    sizes = _sizes(space, feasible.start, ends)
-    order = np.argsort(-sizes, axis=1, kind="stable")
-    for rank in range(int((sizes > 0).sum(axis=1).max(initial=0))):
+    ends, start = ends.copy(), feasible.start
+    waste = _waste(ends, feasible, scorer)
+    order = np.argsort(-waste, axis=1, kind="stable")
+    for rank in range(int((waste > 0).sum(axis=1).max(initial=0))):
         feature = order[:, rank]
-        trying = np.flatnonzero(sizes[np.arange(len(ends)), feature] > 0)
-        trial = ends[trying]
-        at = np.arange(len(trying)), feature[trying]
-        trial[at] = feasible.start[trying][at]
+        paths = np.flatnonzero(waste[np.arange(len(ends)), feature] > 0)
+        trial = _reverted(ends, start, paths, feature[paths])
         met = scorer.met(scorer.score(trial))
-        ends[trying[met]] = trial[met]
-    start = space.to_points(feasible.start)
-    return first_on_line(start, space.to_points(ends), ends, feasible, scorer)
+        ends[paths[met]] = trial[met]
+    to_points = feasible.space.to_points
+    return first_on_line(to_points(start), to_points(ends), ends, feasible, scorer)
+
+
+def _waste(ends: Floats, feasible: Feasible, scorer: Scorer) -> Floats:
+    """(p, features) how much distance² taking a change back saves for what it costs; 0 for none.
+
+    The cost is how much nearer to missing the goal the end comes without that change alone.
+    """
+    sizes = _sizes(feasible.space, feasible.start, ends)
+    paths, features = np.nonzero(sizes)
+    reverted = scorer.score(_reverted(ends, feasible.start, paths, features))
+    margin = scorer.goal.margin
+    cost = margin(scorer.score(ends))[paths] - margin(reverted)
+    waste = np.zeros_like(sizes)
+    waste[paths, features] = sizes[paths, features] ** 2 / np.maximum(cost, 1e-12)
+    return waste
+
+
+def _reverted(
+    ends: Floats, start: Floats, paths: NDArray[np.intp], features: NDArray[np.intp]
+) -> Floats:
+    """The ends of some paths, each with one feature as it was at the start."""
+    rows = ends[paths]
+    rows[np.arange(len(paths)), features] = start[paths, features]
+    return rows
 
 
 def _sizes(space: Space, start: Floats, ends: Floats) -> Floats:

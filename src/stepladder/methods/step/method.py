@@ -422,7 +422,7 @@ def _no_positives(scorer: Scorer, scores: Floats, accepted: Mask, rows: int) -> 
             f"The model accepts {int(accepted.sum())} of {rows} reference rows, but none of them "
             "carries the desired label. Leave labels out, or check Goal(desired=…)."
         )
-    best = scores[scorer.goal.shortfall(scores).argmin()]
+    best = scores[scorer.goal.margin(scores).argmax()]
     return (
         f"None of the {rows} reference rows meets the goal ({scorer.goal}); the nearest scores "
         f"{best:.3f}. Lower the threshold, check Goal(desired=…), or give more rows."
