@@ -1,4 +1,4 @@
-"""The published method as one would first write it: a person at a time, a step at a time, in pandas.
+"""The published method as one would first write it, in pandas: a person and a step at a time.
 
 The rules are those of `StEP.published()`; the point is to have them once more, written plainly,
 to compare end points and time with.
@@ -6,7 +6,6 @@ to compare end points and time with.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +18,10 @@ class PlainLoop:
     """Walks one person to one cluster. Column names are those of the encoded frame."""
 
     model: Any
-    changeable: Sequence[str]
-    increase_only: Sequence[str]
+    changeable: list[str]
+    increase_only: list[str]
     ordinal_units: dict[str, float]
-    onehot_groups: Sequence[Sequence[str]]
+    onehot_groups: list[list[str]]
     threshold: float = 0.7
     step_size: float = 1.0
     max_steps: int = 50
@@ -47,7 +46,7 @@ class PlainLoop:
         distances = np.sqrt((differences**2).sum(axis=1))
         weights = 1.0 / distances.clip(lower=self.cutoff) ** self.degree
         direction = differences.mul(weights, axis=0).sum()
-        move = direction / np.linalg.norm(direction) * self.step_size
+        move: pd.Series[float] = direction / np.linalg.norm(direction) * self.step_size
         for name, unit in self.ordinal_units.items():
             move[name] = round(move[name] / unit) * unit
         for name in self.increase_only:
@@ -56,7 +55,7 @@ class PlainLoop:
 
     def snap(self, point: pd.Series[float]) -> pd.Series[float]:
         for group in self.onehot_groups:
-            chosen = point[group].idxmax()
+            chosen = str(point[group].idxmax())
             point[group] = 0.0
             point[chosen] = 1.0
         return point

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from plain_loop import PlainLoop
 
 from stepladder.kernels.alpha import Volcano
 from stepladder.kernels.direction import cluster_direction, directions, prepare
@@ -82,7 +82,7 @@ def memory() -> bool:
     """Peak memory of a fresh process that answers 20,000 people over 200,000 positives."""
     n, count = MEMORY_SIZES
     heading(f"Peak memory, {n:,} people × {count:,} positives × {COLUMNS} columns")
-    print("4 billion pairs in a process of its own: some 10 to 60 seconds", flush=True)
+    print("4 billion pairs, in a process of its own: some 10 to 60 seconds", flush=True)
     answer = subprocess.run(
         [sys.executable, __file__, "--memory-child"], check=True, capture_output=True, text=True
     )
@@ -132,7 +132,7 @@ def load_credit(people: int) -> Credit:
     late = [f"PAY_{month}" for month in range(1, 7)]
     rows[late] = rows[late].clip(lower=0)
     rows["EDUCATION"] = rows["EDUCATION"].replace({0: 5, 6: 5})
-    special = {
+    special: dict[str, sl.Numeric | sl.Ordinal | sl.Categorical] = {
         "SEX": sl.Categorical("SEX", change="never"),
         "MARRIAGE": sl.Categorical("MARRIAGE", change="never"),
         "AGE": sl.Numeric("AGE", change="never"),
@@ -179,36 +179,35 @@ def method(people: int, sample: int) -> bool:
     ours = (time.perf_counter() - start) / len(credit.people)
 
     chosen = np.unique(np.linspace(0, len(credit.people) - 1, sample).astype(int))
+    loop, clusters = plain_loop(credit)
+    names = list(credit.space.column_names)
+    sampled = credit.people.iloc[chosen]
     start = time.perf_counter()
-    ends, steps = plain_ends(credit, credit.people.iloc[chosen])
-    plain = (time.perf_counter() - start) / len(chosen)
+    points = pd.DataFrame(credit.space.encode(sampled), columns=names)
+    walks = [[loop.walk(points.loc[i], cluster) for cluster in clusters] for i in points.index]
+    plain_seconds = time.perf_counter() - start
+    ends = np.array([[end.to_numpy() for end, _ in walk] for walk in walks])
+    steps = np.array([[taken for _, taken in walk] for walk in walks])
 
-    final = result.final
-    theirs = final[final["person"].isin(credit.people.index[chosen])]
-    order = pd.Index(theirs["person"]).get_indexer_for
-    ours_ends = np.stack(
-        [
-            credit.space.encode(theirs.iloc[order([p])][list(credit.schema.names)])
-            for p in credit.people.index[chosen]
-        ]
-    )
-    gap = float(np.abs(ours_ends - ends).max())
+    final = result.final.set_index("person")
+    rows = final.loc[sampled.index, list(credit.schema.names)]
+    gap = float(np.abs(credit.space.encode(rows).reshape(ends.shape) - ends).max())
+    # Some people need more steps than others, and the sample is small: count by the step.
+    plain = plain_seconds / steps.sum() * final["steps"].sum() / len(credit.people)
     ratio = plain / ours
-    print(f"{'':24} {'ms a person':>12} {'steps a path':>13}")
-    print(
-        f"{'plain pandas loop':24} {1e3 * plain:12.2f} {steps.mean():13.1f}   ({len(chosen)} people)"
-    )
-    print(f"{'StEP.published':24} {1e3 * ours:12.3f} {final['steps'].mean():13.1f}   (all)")
-    print(
-        f"{ratio:,.0f} times faster a person (promised {TIMES_FASTER}: {verdict(ratio >= TIMES_FASTER)})"
-    )
-    print(f"largest difference of an end point: {gap:.1e} (promised 1e-9: {verdict(gap <= 1e-9)})")
-    return ratio >= TIMES_FASTER and gap <= 1e-9
+    fast, same = ratio >= TIMES_FASTER, gap <= 1e-9
+    count = len(credit.people)
+    print(f"{'':20} {'people':>8} {'steps a path':>13} {'ms a person':>12}")
+    print(f"{'plain pandas loop':20} {len(chosen):8} {steps.mean():13.1f} {1e3 * plain:12.2f}")
+    print(f"{'StEP.published':20} {count:8} {final['steps'].mean():13.1f} {1e3 * ours:12.3f}")
+    print("(the loop's time is brought from its sample's steps to everybody's)")
+    print(f"{ratio:,.0f} times faster a person (promised {TIMES_FASTER}: {verdict(fast)})")
+    print(f"end points differ by at most {gap:.1e} (promised 1e-9: {verdict(same)})")
+    return fast and same
 
 
-def plain_ends(credit: Credit, people: pd.DataFrame) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Encoded ends (people, 3, columns) and steps (people, 3) of the plain loop."""
-    from plain_loop import PlainLoop
+def plain_loop(credit: Credit) -> tuple[PlainLoop, list[pd.DataFrame]]:
+    """The plain loop and its clusters, found as the protocol says."""
     from sklearn.cluster import KMeans
 
     space, names = credit.space, list(credit.space.column_names)
@@ -224,13 +223,7 @@ def plain_ends(credit: Credit, people: pd.DataFrame) -> tuple[NDArray[Any], NDAr
         ordinal_units={"EDUCATION": 1.0 / float(space.scale[education])},
         onehot_groups=[names[space.slices["MARRIAGE"]]],
     )
-    starts = pd.DataFrame(space.encode(people), columns=names)
-    walks = [
-        [loop.walk(starts.iloc[i], positives[clusters == c]) for c in range(3)]
-        for i in range(len(starts))
-    ]
-    ends = np.array([[point.to_numpy() for point, _ in walk] for walk in walks])
-    return ends, np.array([[steps for _, steps in walk] for walk in walks])
+    return loop, [positives[clusters == c] for c in range(3)]
 
 
 # ---- the command --------------------------------------------------------------------------------

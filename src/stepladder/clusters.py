@@ -34,6 +34,7 @@ def partition(points: Floats, count: int, clusterer: Clusterer, random_state: in
         from sklearn.cluster import KMeans  # scikit-learn costs a second; only fit needs it
 
         clusterer = KMeans(n_init=10)
+        count = min(count, len(np.unique(points, axis=0)))  # it warns where points coincide
     return _numbered(_asked(clusterer, count, random_state).fit_predict(points))
 
 

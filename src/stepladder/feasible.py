@@ -8,7 +8,8 @@ projecting onto it is clipping. One `Feasible` holds the sets of many people, ro
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,6 @@ class Feasible:
     start: Floats
     lower: Floats
     upper: Floats
-    _low: Floats = field(repr=False)  # the same box in encoded columns
-    _high: Floats = field(repr=False)
 
     @classmethod
     def of(cls, space: Space, frame: Frame, *, locked: Iterable[str] = ()) -> Feasible:
@@ -67,44 +66,40 @@ class Feasible:
         fixed = {space.schema.position(name) for name in locked}
         lower, upper = np.empty_like(start), np.empty_like(start)
         for f, feature in enumerate(space.schema.features):
-            low, high = _limits(space, feature)
-            outside = np.flatnonzero((start[:, f] < low) | (start[:, f] > high))
+            low, high = _limits(feature)
+            outside = np.flatnonzero(_is_outside(space, feature, start[:, f]))
             if outside.size:
                 who = outside[0] if labels is None else labels[outside[0]]
                 raise BoundsError(
-                    f"Row {who!r} has {feature.name} = {start[outside[0], f]:g}, outside the "
-                    f"schema's own bounds {low:g} to {high:g} ({outside.size} such rows). Widen "
-                    "the bounds, or correct the row."
+                    f"Row {who!r} has {feature.name} = {_plain(start[outside[0], f])}, outside the "
+                    f"schema's own bounds {_plain(low)} to {_plain(high)} ({outside.size} such "
+                    "rows). Widen the bounds, or correct the row."
                 )
             change = Change.NEVER if f in fixed else feature.change
             held_low = change in (Change.NEVER, Change.INCREASE)
             held_high = change in (Change.NEVER, Change.DECREASE)
-            lower[:, f] = start[:, f] if held_low else _inside(space, feature, low, np.inf)
-            upper[:, f] = start[:, f] if held_high else _inside(space, feature, high, -np.inf)
-        return cls(space, start, lower, upper, *_encoded_box(space, start, lower, upper))
+            # A person may stand between the last allowed value and the bound itself.
+            lowest = np.minimum(_inside(space, feature, low, np.inf), start[:, f])
+            highest = np.maximum(_inside(space, feature, high, -np.inf), start[:, f])
+            lower[:, f] = start[:, f] if held_low else lowest
+            upper[:, f] = start[:, f] if held_high else highest
+        return cls(space, start, lower, upper)
 
     def __len__(self) -> int:
         return len(self.start)
 
     def take(self, rows: NDArray[np.intp] | slice) -> Feasible:
         """The sets of some of the people, in that order; one may be taken often."""
-        return Feasible(
-            self.space,
-            self.start[rows],
-            self.lower[rows],
-            self.upper[rows],
-            self._low[rows],
-            self._high[rows],
-        )
+        return Feasible(self.space, self.start[rows], self.lower[rows], self.upper[rows])
 
-    @property
+    @cached_property
     def box(self) -> tuple[Floats, Floats]:
         """The lowest and the highest feasible point in each column: two (n, columns)."""
-        return self._low, self._high
+        return _encoded_box(self.space, self.start, self.lower, self.upper)
 
     def project(self, points: Floats) -> Floats:
         """π: the nearest point of the feasible set."""
-        return np.clip(self._fits(points), self._low, self._high)
+        return np.clip(self._fits(points), *self.box)
 
     def snap(self, points: Floats) -> Floats:
         """The values of the valid row nearest to each point, one feature at a time.
@@ -112,32 +107,19 @@ class Feasible:
         One category, whole numbers and ordinal levels; what hasn't moved keeps the very value
         the person has.
         """
-        return self.rounded(self.space.to_values(self.project(points)))
+        return self.rounded(self.space.to_values(self.project(points), tidy=False))
 
     def rounded(self, values: Floats) -> Floats:
         """Values moved to allowed ones (as `snap`, for rows that are already values)."""
-        values = values.copy()
-        for f, feature in enumerate(self.space.schema.features):
-            if isinstance(feature, Categorical):
-                continue
-            wanted, start = values[:, f], self.start[:, f]
-            allowed = _allowed(self.space, feature, wanted)
-            allowed = np.clip(allowed, self.lower[:, f], self.upper[:, f])
-            dust = 1e-9 * self.space.scale[self.space.slices[feature.name]][0]
-            stays = np.abs(wanted - start) <= np.maximum(np.abs(wanted - allowed), dust)
-            values[:, f] = np.where(stays, start, allowed)
-        return values
+        rows = np.clip(allowed(self.space, values), self.lower, self.upper)
+        moved = np.abs(values - self.start)
+        stays = moved <= np.maximum(np.abs(values - rows), _dust(self.space))
+        return np.where(stays, self.start, rows)
 
     def broken(self, values: Floats) -> Mask:
         """Which features of which rows break a rule: a mask (rows, features)."""
-        allowed = np.stack(
-            [
-                _allowed(self.space, feature, values[:, f])
-                for f, feature in enumerate(self.space.schema.features)
-            ],
-            axis=1,
-        )
-        return np.asarray((self.stopped(values) | (values != allowed)) & (values != self.start))
+        odd = values != allowed(self.space, values)
+        return np.asarray((self.stopped(values) | odd) & (values != self.start))
 
     def check(self, frame: Frame) -> list[Violation]:
         """Every rule that the rows of `frame` break, by name; empty if none."""
@@ -149,14 +131,14 @@ class Feasible:
         for row, f in np.argwhere(self.broken(values)):
             feature = self.space.schema.features[f]
             fixed = lower[row, f] == upper[row, f] == start[row, f]
-            rule = _rule(feature, fixed, start[row, f], values[row, f])
+            rule = _rule(self.space, feature, fixed, start[row, f], values[row, f])
             before, after = (self.space.shown(int(f), v[row, f]) for v in (start, values))
             found.append(Violation(labels[row], feature.name, rule, before, after))
         return found
 
     def blocked_by(self, frame: Frame) -> list[tuple[str, ...]]:
         """For each row of `frame`, the features whose rules keep a person from becoming it."""
-        stopped = self.stopped(self.space.read(frame))
+        stopped = self.stopped(self._fits(self.space.read(frame)))
         names = np.array(self.space.schema.names, dtype=object)
         return [tuple(names[row]) for row in stopped]
 
@@ -172,13 +154,49 @@ class Feasible:
         return rows
 
 
-def _limits(space: Space, feature: Feature) -> tuple[float, float]:
+def _limits(feature: Feature) -> tuple[float, float]:
     if isinstance(feature, Numeric):
         return feature.limits
     return 0.0, float(len(feature.levels or ()) - 1)
 
 
-def _allowed(space: Space, feature: Feature, values: Floats) -> Floats:
+def _is_outside(space: Space, feature: Feature, values: Floats) -> Mask:
+    """Which values break the feature's bounds; in a float32 column, bounds are float32 too."""
+    low, high = _limits(feature)
+    if space.template.is_single_precision(feature.name):
+        low, high = min(low, float(np.float32(low))), max(high, float(np.float32(high)))
+    return (values < low) | (values > high)
+
+
+def _plain(number: float) -> str:
+    """A number as a person writes it, to its last digit."""
+    return f"{number:.15g}"
+
+
+def allowed(space: Space, values: Floats) -> Floats:
+    """Each value's nearest one that its feature can take, for whole rows (n, features)."""
+    features = space.schema.features
+    whole = [not isinstance(f, Numeric) or f.places == 0 for f in features]
+    rows = np.where(whole, np.rint(values), values)  # the common kinds in one go
+    for f, feature in enumerate(features):
+        if isinstance(feature, Numeric) and (
+            feature.places or space.template.is_single_precision(feature.name)
+        ):
+            rows[:, f] = _allowed_column(space, feature, values[:, f])
+    return rows
+
+
+def _dust(space: Space) -> Floats:
+    """(features,) how far a value may be off by rounding alone; none for a category."""
+    return np.array(
+        [
+            1e-9 * space.scale[space.slices[feature.name]][0] if feature.ordered else 0.0
+            for feature in space.schema.features
+        ]
+    )
+
+
+def _allowed_column(space: Space, feature: Feature, values: Floats) -> Floats:
     """The nearest values that the feature can take at all, whoever the person is."""
     if not isinstance(feature, Numeric):
         return np.rint(values)
@@ -194,7 +212,7 @@ def _inside(space: Space, feature: Feature, end: float, inwards: float) -> float
     """The allowed value nearest to a bound that isn't beyond it (`inwards`: ±infinity)."""
     if np.isinf(end):
         return end
-    allowed = float(_allowed(space, feature, np.array([end]))[0])
+    allowed = float(_allowed_column(space, feature, np.array([end]))[0])
     if (allowed - end) * np.sign(inwards) >= 0:
         return allowed
     places = feature.places if isinstance(feature, Numeric) else 0
@@ -222,18 +240,20 @@ def _encoded_box(
     return low, high
 
 
-def _rule(feature: Feature, fixed: bool, before: float, after: float) -> str:
+def _rule(space: Space, feature: Feature, fixed: bool, before: float, after: float) -> str:
     """The rule that a change breaks, in words."""
     if feature.change is Change.NEVER:
         return "never changes"
-    if fixed:
-        return "is locked"
     if feature.change is Change.INCREASE and after < before:
         return "may only increase"
     if feature.change is Change.DECREASE and after > before:
         return "may only decrease"
-    assert isinstance(feature, Numeric)  # levels outside the list were refused when reading
-    low, high = feature.limits
+    low, high = _limits(feature)
     if not low <= after <= high:
-        return f"must lie within {low:g} and {high:g}"
-    return "must be whole" if feature.places == 0 else f"has at most {feature.places} decimals"
+        return f"must lie within {_plain(low)} and {_plain(high)}"
+    if fixed:
+        return "is locked"
+    assert isinstance(feature, Numeric)  # levels outside the list were refused when reading
+    if feature.places is not None and after != np.round(after, feature.places):
+        return "must be whole" if feature.places == 0 else f"has at most {feature.places} decimals"
+    return "must be a number that a float32 column can hold"

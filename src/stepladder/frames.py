@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -23,6 +23,9 @@ from stepladder.errors import ColumnError, DtypeError, FrameError
 
 Frame = Any
 """A pandas, polars or PyArrow frame, as the caller has it."""
+
+EXACT = 2**53
+"""Up to here a float holds every whole number."""
 
 
 def read(frame: Frame) -> nw.DataFrame[Any]:
@@ -66,6 +69,8 @@ def labels(frame: Frame) -> NDArray[Any]:
 def numbers(column: nw.Series[Any], name: str) -> NDArray[np.float64]:
     """A numeric column as floats, NaN where a value is missing."""
     dtype = column.dtype
+    if column.null_count() == len(column):  # whatever the dtype: there's nothing in it to be wrong
+        return np.full(len(column), np.nan)
     if dtype == nw.Object:
         return _numbers_from_objects(column, name)
     if not dtype.is_numeric():
@@ -79,9 +84,21 @@ def numbers(column: nw.Series[Any], name: str) -> NDArray[np.float64]:
             f"Column {name!r} is declared numeric but holds {dtype} (such as {example!r}). "
             f"{hint}, or pass numbers."
         )
-    if column.null_count() == len(column):
-        return np.full(len(column), np.nan)
-    return np.array(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    found = np.array(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    if dtype.is_integer():
+        for i in np.flatnonzero(np.abs(found) > EXACT):
+            _refuse_inexact(column[int(i)], name)
+    return found
+
+
+def _refuse_inexact(value: Any, name: str) -> None:
+    """A number that a float would change couldn't be shown to the person as it is."""
+    if int(float(value)) != value:
+        raise DtypeError(
+            f"Column {name!r} holds {value}, a whole number too long to be kept exactly (beyond "
+            "2**53). If it's a name for something, declare it Categorical or drop it; else use "
+            "a larger unit."
+        )
 
 
 def _numbers_from_objects(column: nw.Series[Any], name: str) -> NDArray[np.float64]:
@@ -89,7 +106,9 @@ def _numbers_from_objects(column: nw.Series[Any], name: str) -> NDArray[np.float
     for i, value in enumerate(column.to_list()):
         if value is None or value is pd.NA:
             out[i] = np.nan
-        elif isinstance(value, Real | Decimal) and not isinstance(value, bool):
+        elif is_number(value):
+            if isinstance(value, Integral):
+                _refuse_inexact(int(value), name)
             out[i] = float(value)
         else:
             raise DtypeError(
@@ -97,6 +116,11 @@ def _numbers_from_objects(column: nw.Series[Any], name: str) -> NDArray[np.float
                 f"({type(value).__name__}). Pass numbers, or declare it Categorical or Ordinal."
             )
     return out
+
+
+def is_number(value: Any) -> bool:
+    """Whether a single value is a number, NumPy's and Decimal included; a boolean isn't."""
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
 
 
 def values(column: nw.Series[Any]) -> list[Any]:
@@ -133,8 +157,23 @@ class Template:
     def dtypes(self) -> Mapping[str, nw.dtypes.DType]:
         return dict(read(self.empty).schema)
 
-    def holds_whole_numbers(self, name: str) -> bool:
-        return self.dtypes[name].is_integer()
+    def holds(self, name: str, content: NDArray[np.float64]) -> bool:
+        """Whether column `name` can hold these numbers (NaN: missing) without changing one."""
+        dtype, known = self.dtypes[name], content[~np.isnan(content)]
+        if dtype in (nw.Float64, nw.Object) or not known.size:
+            return True
+        if dtype.is_integer():
+            limits = np.iinfo(str(dtype).lower())
+            whole = (known == np.rint(known)) & (np.abs(known) <= EXACT)
+            return bool((whole & (known >= limits.min) & (known <= limits.max)).all())
+        if dtype.is_float():
+            with np.errstate(over="ignore"):
+                return bool((known == known.astype(str(dtype).lower())).all())
+        scale, precision = getattr(dtype, "scale", None), getattr(dtype, "precision", None)
+        if scale is None or precision is None:
+            return False
+        small = np.abs(known) < 10.0 ** (precision - scale)
+        return bool((small & (known == np.round(known, scale))).all())
 
     def is_single_precision(self, name: str) -> bool:
         return self.dtypes[name] == nw.Float32
@@ -157,15 +196,19 @@ class Template:
     def pick(self, name: str, levels: Sequence[Any], codes: NDArray[np.float64]) -> Any:
         """A native column that holds `levels[code]` for each code (NaN: missing)."""
         missing = np.isnan(codes)
-        cells = [*levels, None] if missing.any() else list(levels)
         places = np.where(missing, len(levels), codes).astype(np.intp)
+        used = np.bincount(places, minlength=len(levels) + 1) > 0
+        # only what is used: the dtype may know no more (a column of gaps, a short Enum)
+        cells = [level for level, is_used in zip([*levels, None], used, strict=True) if is_used]
+        places = (used.cumsum() - 1)[places]
         if isinstance(self.empty, pd.DataFrame):
             dtype: Any = self.empty[name].dtype
             if isinstance(dtype, pd.CategoricalDtype):
                 unknown = [v for v in levels if v not in dtype.categories]
                 if unknown:  # the schema may know levels that this frame's dtype doesn't
                     dtype = pd.CategoricalDtype([*dtype.categories, *unknown], dtype.ordered)
-            return pd.array(cells, dtype=dtype).take(places)
+            # a series, since pandas would guess the dtype of a bare array of objects
+            return pd.Series(pd.array(cells, dtype=dtype).take(places), dtype=dtype, copy=False)
         series = nw.new_series(name, cells, backend=self.library)
         return _native(self.empty, name, series[places.tolist()])
 
@@ -180,6 +223,10 @@ class Template:
 def _native(empty: Frame, name: str, series: nw.Series[Any]) -> Any:
     """A polars or PyArrow column in the very type that column `name` of `empty` has."""
     native = series.to_native()
-    if hasattr(empty, "schema") and hasattr(empty.schema, "field"):  # PyArrow
+    if hasattr(empty.schema, "field"):  # PyArrow
         return native.cast(empty.schema.field(name).type)
-    return native.cast(empty.schema[name])
+    dtype = empty.schema[name]
+    if isinstance(read(empty).schema[name], nw.Enum):
+        known = dtype.categories.to_list()
+        dtype = type(dtype)(list(dict.fromkeys([*known, *native.unique().drop_nulls().to_list()])))
+    return native.cast(dtype)

@@ -12,14 +12,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import narwhals.stable.v2 as nw
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from stepladder import frames
-from stepladder.errors import ColumnError, SchemaError, listing, nearest
+from stepladder.errors import (
+    ColumnError,
+    DtypeError,
+    MissingValueError,
+    SchemaError,
+    listing,
+    nearest,
+)
 from stepladder.frames import Frame
 
 Level = bool | int | float | str
@@ -323,7 +332,8 @@ class Schema:
         table = frames.read(frame)
         ordinal, bounds, onehot = dict(ordinal or {}), dict(bounds or {}), dict(onehot or {})
         change = _changes(never=never, increase=increase, decrease=decrease)
-        categorical, integer = set(categorical), set(integer)
+        categorical = _listed("categorical", categorical)
+        integer = _listed("integer", integer)
         grouped = {column: group for group, columns in onehot.items() for column in columns}
         names = list(dict.fromkeys(grouped.get(c, c) for c in table.columns))
         for asked in (change, ordinal, categorical, integer, bounds):
@@ -346,14 +356,21 @@ class Schema:
             if name in ordinal:
                 return Ordinal(name, levels=ordinal[name], change=how)
             column = table[name]
-            if name in categorical or not (
-                column.dtype.is_numeric() or (column.dtype == nw.Object and _all_numbers(column))
-            ):
-                return Categorical(name, levels=seen_levels(frames.values(column)), change=how)
-            whole = name in integer or column.dtype.is_integer()
+            loose = column.dtype == nw.Object and _all_numbers(column)
+            if name in categorical or not (column.dtype.is_numeric() or loose):
+                return Categorical(name, levels=_guessed_levels(column, name), change=how)
+            whole = name in integer or column.dtype.is_integer() or (loose and _all_whole(column))
             return Numeric(name, bounds=bounds.get(name, (None, None)), integer=whole, change=how)
 
-        return cls(guess(name) for name in names)
+        guessed = cls(guess(name) for name in names)
+        for setting, asked in (("bounds", bounds), ("integer", integer)):
+            for name in asked:
+                if not isinstance(guessed[name], Numeric):
+                    raise SchemaError(
+                        f"{setting} is for numbers, but {name!r} is {guessed[name].kind}. Leave it "
+                        f"out of {setting}, or pass a column of numbers."
+                    )
+        return guessed
 
     # ---- YAML -----------------------------------------------------------------------------
 
@@ -386,6 +403,8 @@ class Schema:
             content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise SchemaError(f"There is no schema file at {str(path)!r}.") from None
+        except UnicodeDecodeError as error:
+            raise SchemaError(f"{path}: not UTF-8 text: {error}. Save it as UTF-8.") from error
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -408,18 +427,43 @@ def seen_levels(values: Iterable[Any]) -> tuple[Level, ...]:
 
 def _all_numbers(column: nw.Series[Any]) -> bool:
     present = [v for v in frames.values(column) if v is not None]
-    return bool(present) and all(
-        isinstance(v, int | float) and not isinstance(v, bool) for v in present
-    )
+    return bool(present) and all(frames.is_number(v) for v in present)
+
+
+def _all_whole(column: nw.Series[Any]) -> bool:
+    return all(v is None or isinstance(v, Integral) for v in frames.values(column))
+
+
+def _guessed_levels(column: nw.Series[Any], name: str) -> tuple[Level, ...]:
+    present = [v for v in frames.values(column) if v is not None]
+    if not present:
+        raise MissingValueError(
+            f"Column {name!r} holds no value at all, so it can't be guessed what it is. Drop it, "
+            "or declare it in a Schema of your own."
+        )
+    known = bool | np.bool_ | str
+    odd = [v for v in present if not isinstance(v, known) and not frames.is_number(v)]
+    if odd:
+        raise DtypeError(
+            f"Column {name!r} holds {odd[0]!r} ({type(odd[0]).__name__}), which is neither a "
+            "number nor a level. Turn it into a number (such as days since a date) or a text, "
+            "or drop it."
+        )
+    return seen_levels(present)
+
+
+def _listed(what: str, names: Iterable[str]) -> list[str]:
+    """Names as a list; a single text is a slip, not a list of its letters."""
+    if isinstance(names, str):
+        raise SchemaError(f"{what}={names!r} must be a list of names: {what}=[{names!r}].")
+    return list(names)
 
 
 def _changes(**named: Iterable[str]) -> dict[str, Change]:
     """{feature: change} from the lists of `infer`, each feature in one list at most."""
     change: dict[str, Change] = {}
     for how, names in named.items():
-        if isinstance(names, str):
-            raise SchemaError(f"{how}={names!r} must be a list of names: {how}=[{names!r}].")
-        for name in names:
+        for name in _listed(how, names):
             if name in change and change[name] != how:
                 raise SchemaError(
                     f"{name!r} is asked to change {change[name].value!r} and {how!r}."

@@ -6,9 +6,11 @@ time: a model that raises, or returns NaN or the wrong shape, is reported by nam
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -34,11 +36,16 @@ class Goal:
     high: float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.threshold, int | float) or not 0 < self.threshold <= 1:
+        if not isinstance(self.threshold, Real) or not 0 < self.threshold <= 1:
             raise ParameterError(
                 f"Goal(threshold) must be above 0 and at most 1, got {self.threshold!r}. "
                 "For a prediction that isn't a probability use Goal.between(low, high)."
             )
+        for name, end in (("low", self.low), ("high", self.high)):
+            if end is not None and (not isinstance(end, Real) or math.isnan(end)):
+                raise ParameterError(
+                    f"Goal.between({name}) must be a number, or None for an open end; got {end!r}."
+                )
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ParameterError(
                 f"Goal.between: low {self.low!r} is above high {self.high!r}; swap them."
@@ -108,14 +115,15 @@ class Scorer:
 
     def score(self, values: Floats) -> Floats:
         """The scores (n,) of rows given as values: the very rows a person would see."""
-        if self._takes_points:
-            return self._checked(self.space.to_points(values), values)
-        return self._checked(self._frame(values), values)
+        return self._checked(
+            self.space.to_points(values) if self._takes_points else self._frame(values)
+        )
 
     def score_points(self, points: Floats) -> Floats:
         """The scores of points that needn't be valid rows (the published method's)."""
-        values = self.space.to_values(points)
-        return self._checked(points if self._takes_points else self._frame(values), values)
+        return self._checked(
+            points if self._takes_points else self._frame(self.space.to_values(points))
+        )
 
     def met(self, scores: Floats) -> Mask:
         return self.goal.met(scores)
@@ -140,9 +148,9 @@ class Scorer:
             return frame
         return frames.read(frame).select(*self._order).to_native()
 
-    def _checked(self, rows: Any, values: Floats) -> Floats:
-        """The model's answer about `rows`, once it's known to be one score a row."""
-        count = len(values)
+    def _checked(self, rows: Any) -> Floats:
+        """The model's answer about points or a frame, once it's known to be one score a row."""
+        count = len(rows)
         self.calls += 1
         self.rows += count
         if count == 0:
@@ -154,7 +162,7 @@ class Scorer:
         except Exception as error:
             raise ModelError(
                 f"The model {self.name} raised {type(error).__name__}: {error}\n"
-                f"It was asked about {self._offenders(rows, values)}"
+                f"It was asked about {self._offenders(rows)}"
             ) from error
         scores = np.asarray(answer)
         if scores.ndim == 2 and scores.shape[1] == 1:
@@ -175,7 +183,7 @@ class Scorer:
         if wrong.any():
             raise ModelError(
                 f"The model {self.name} returned {scores[wrong][0]} for {int(wrong.sum())} of "
-                f"{count} rows: {self._shown(values[wrong])}"
+                f"{count} rows: {self._shown(rows, np.flatnonzero(wrong))}"
             )
         if not self.goal.is_range:
             wrong = (scores < -1e-6) | (scores > 1 + 1e-6)
@@ -183,31 +191,34 @@ class Scorer:
                 raise ModelError(
                     f"The model {self.name} returned {scores[wrong][0]:g}, but a score is a "
                     "probability from 0 to 1. Put a sigmoid or softmax behind it, or ask for a "
-                    f"range with Goal.between. Rows: {self._shown(values[wrong])}"
+                    f"range with Goal.between. Rows: {self._shown(rows, np.flatnonzero(wrong))}"
                 )
         return scores
 
-    def _offenders(self, rows: Any, values: Floats) -> str:
+    def _offenders(self, rows: Any) -> str:
         """The single row a model raises on, found by halving; all of them if no half raises."""
-        low, high = 0, len(values)
-        table = rows if self._takes_points else frames.read(rows)
-        while high - low > 1:
-            middle = (low + high) // 2
-            for start, stop in ((low, middle), (middle, high)):
-                part = table[start:stop]
+        here = np.arange(len(rows))
+        while len(here) > 1:
+            for half in np.array_split(here, 2):
                 try:
-                    self._ask(part if self._takes_points else part.to_native())
+                    self._ask(self._some(rows, half))
                 except Exception:  # noqa: BLE001  # a model may raise anything
-                    low, high = start, stop
+                    here = half
                     break
             else:
-                return f"{high - low} rows together: {self._shown(values[low:high])}"
-        return f"this row: {self._shown(values[low:high])}"
+                return f"{len(here)} rows together: {self._shown(rows, here)}"
+        return f"this row: {self._shown(rows, here)}"
 
-    def _shown(self, values: Floats, most: int = 3) -> str:
-        rows = frames.read(self.space.to_frame(values[:most])).rows(named=True)
-        more = f" and {len(values) - most} more" if len(values) > most else ""
-        return "; ".join(str(row) for row in rows) + more
+    def _some(self, rows: Any, places: NDArray[np.intp]) -> Any:
+        if self._takes_points:
+            return rows[places]
+        return frames.read(rows)[places.tolist()].to_native()
+
+    def _shown(self, rows: Any, places: NDArray[np.intp], most: int = 3) -> str:
+        part = self._some(rows, places[:most])
+        frame = self.space.decode(part) if self._takes_points else part
+        more = f" and {len(places) - most} more" if len(places) > most else ""
+        return "; ".join(str(row) for row in frames.read(frame).rows(named=True)) + more
 
 
 # ---- what a model is --------------------------------------------------------------------------
@@ -230,33 +241,46 @@ def _is_from(model: Any, module: str, kind: str) -> bool:
 def _asker(model: Any, name: str, goal: Goal, columns: int) -> Ask:
     """The function that turns rows into this kind of model's scores."""
     if _is_from(model, "torch.nn", "Module"):
-        return lambda rows: _pick(_ask_torch(model, rows), goal, None, name)
-    if _is_from(model, "xgboost", "Booster"):
-        matrix = sys.modules["xgboost"].DMatrix
-        return lambda rows: _pick(
-            model.predict(matrix(rows, enable_categorical=True)), goal, None, name
-        )
-    if _is_from(model, "lightgbm", "Booster"):
-        return lambda rows: _pick(model.predict(rows), goal, None, name)
-    plain = hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_")
-    if hasattr(model, "n_features_in_") and model.n_features_in_ != columns:
+        return lambda rows: _pick(_of_two(_ask_torch(model, rows), goal, name), goal, None, name)
+    trained_on = _column_count(model)
+    if trained_on is not None and trained_on != columns:
         raise ModelError(
-            f"The model {name} was trained on {model.n_features_in_} columns but would be given "
+            f"The model {name} was trained on {trained_on} columns but would be given "
             f"{columns}. Give it the frame it was trained on, or mark a model trained on encoded "
             "points with sl.encoded(model)."
         )
+    plain = trained_on is not None and _column_names(model) is None
 
     def prepared(rows: Any) -> Any:
-        """An estimator trained without column names is asked without them."""
-        if plain and not isinstance(rows, np.ndarray):
+        """A model trained without column names is asked without them."""
+        if isinstance(rows, np.ndarray):
+            return rows
+        if plain:
             return frames.read(rows).to_numpy()
-        return rows
+        return _pandas(rows) if _is_lightgbm(model) else rows
 
+    if _is_from(model, "xgboost", "Booster"):
+        matrix = sys.modules["xgboost"].DMatrix
+        return lambda rows: _pick(
+            _of_two(model.predict(matrix(prepared(rows), enable_categorical=True)), goal, name),
+            goal,
+            None,
+            name,
+        )
+    if _is_from(model, "lightgbm", "Booster"):
+        return lambda rows: _pick(
+            _of_two(model.predict(prepared(rows)), goal, name), goal, None, name
+        )
     if goal.is_range and hasattr(model, "predict"):
         return lambda rows: model.predict(prepared(rows))
     if hasattr(model, "predict_proba"):
         classes = getattr(model, "classes_", None)
         return lambda rows: _pick(model.predict_proba(prepared(rows)), goal, classes, name)
+    if _is_regressor(model):
+        raise ModelError(
+            f"The model {name} predicts a number, not a class. Say which numbers are wanted with "
+            "Goal.between(low, high)."
+        )
     if hasattr(model, "predict"):
         wanted = _desired(model, goal, name)
         return lambda rows: (
@@ -270,21 +294,78 @@ def _asker(model: Any, name: str, goal: Goal, columns: int) -> Ask:
     )
 
 
+def _column_count(model: Any) -> int | None:
+    """How many columns a model was trained on, if it says."""
+    if _is_from(model, "xgboost", "Booster"):
+        return int(model.num_features())
+    if _is_from(model, "lightgbm", "Booster"):
+        return int(model.num_feature())
+    return getattr(model, "n_features_in_", None)
+
+
+def _column_names(model: Any) -> list[str] | None:
+    """The columns a model was trained on, in its order; None if it saw no names."""
+    if _is_from(model, "xgboost", "Booster"):
+        known = model.feature_names
+    elif _is_from(model, "lightgbm", "Booster"):
+        known = model.feature_name()
+    else:
+        known = getattr(model, "feature_names_in_", None)
+    if known is None or not all(isinstance(column, str) for column in known):
+        return None
+    names = [str(column) for column in known]
+    if _is_lightgbm(model) and names == [f"Column_{i}" for i in range(len(names))]:
+        return None  # LightGBM's own names for an array's columns
+    return names
+
+
+def _is_lightgbm(model: Any) -> bool:
+    return _is_from(model, "lightgbm", "Booster") or _is_from(model, "lightgbm", "LGBMModel")
+
+
+def _is_regressor(model: Any) -> bool:
+    base = sys.modules.get("sklearn.base")
+    return (
+        base is not None
+        and isinstance(model, base.BaseEstimator)
+        and bool(base.is_regressor(model))
+    )
+
+
+def _pandas(rows: Frame) -> Frame:
+    """LightGBM reads no polars, and of PyArrow no text."""
+    return frames.read(rows).to_pandas()
+
+
+def _of_two(answer: Any, goal: Goal, name: str) -> NDArray[Any]:
+    """A single output is the probability of class 1, and what is left of it that of class 0."""
+    scores = np.asarray(answer)
+    if goal.is_range or goal.desired is None or (scores.ndim == 2 and scores.shape[1] > 1):
+        return scores
+    if goal.desired not in (0, 1):
+        raise ModelError(
+            f"The model {name} has a single output, the probability of class 1, and no class "
+            f"{goal.desired!r}. Ask for Goal(desired=1) or Goal(desired=0)."
+        )
+    return scores if goal.desired == 1 else 1.0 - scores
+
+
 def _ask_torch(model: Any, rows: Any) -> NDArray[Any]:
     torch = sys.modules["torch"]
     if not isinstance(rows, np.ndarray):
         rows = frames.read(rows).to_numpy()
     first = next(iter(model.parameters()), None)
     like = torch.empty(0) if first is None else first
-    was_training = model.training
+    was_training = {module: module.training for module in model.modules()}
     model.eval()  # dropout and batch statistics would make the same row score differently
     try:
         with torch.inference_mode():
             tensor = torch.as_tensor(np.asarray(rows, dtype=np.float64))
             answer = model(tensor.to(dtype=like.dtype, device=like.device))
             return np.asarray(answer.cpu().double().numpy())
-    finally:
-        model.train(was_training)
+    finally:  # part of a module may have been frozen, so each gets its own flag back
+        for module, flag in was_training.items():
+            module.training = flag
 
 
 def _pick(answer: Any, goal: Goal, classes: Any, name: str) -> NDArray[Any]:
@@ -298,11 +379,11 @@ def _pick(answer: Any, goal: Goal, classes: Any, name: str) -> NDArray[Any]:
     if goal.desired is None and width == 2:
         return scores[:, 1]
     if (
-        isinstance(goal.desired, int)
+        isinstance(goal.desired, int | np.integer)
         and not isinstance(goal.desired, bool)
         and 0 <= goal.desired < width
     ):
-        return scores[:, goal.desired]
+        return scores[:, int(goal.desired)]
     raise ModelError(
         f"The model {name} returns {width} columns and doesn't name its classes; say which column "
         f"is wanted with Goal(desired=0 … {width - 1}), got {goal.desired!r}."
@@ -337,12 +418,13 @@ def _desired(model: Any, goal: Goal, name: str) -> Any:
 
 def _trained_order(model: Any, name: str, space: Space) -> tuple[str, ...] | None:
     """The columns in the order the model knows them, if it says and it differs from ours."""
-    known = getattr(model, "feature_names_in_", None)
-    if known is None and _is_from(model, "xgboost", "Booster"):
-        known = model.feature_names
-    if known is None or not all(isinstance(column, str) for column in known):
+    known = _column_names(model)
+    if known is None:
         return None
-    order = tuple(str(column) for column in known)
+    order = tuple(known)
+    if _is_lightgbm(model):  # it writes spaces as underscores
+        real = {column.replace(" ", "_"): column for column in space.template.columns}
+        order = tuple(real.get(column, column) for column in order)
     absent = [column for column in order if column not in space.template.columns]
     if absent:
         raise ModelError(

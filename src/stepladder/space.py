@@ -206,8 +206,10 @@ class Space:
 
     def to_points(self, values: Floats) -> Floats:
         points = np.zeros((len(values), self.width))
-        center, scale = self.center[self._columns], self.scale[self._columns]
-        points[:, self._columns] = (values[:, self._numbered] - center) / scale
+        numbers = values[:, self._numbered]
+        numbers -= self.center[self._columns]
+        numbers /= self.scale[self._columns]
+        points[:, self._columns] = numbers
         for f, feature in enumerate(self.schema.features):
             if isinstance(feature, Categorical):
                 start = self.slices[feature.name].start
@@ -217,12 +219,17 @@ class Space:
                     points[np.arange(len(values)), start + values[:, f].astype(np.intp)] = 1.0
         return points
 
-    def to_values(self, points: Floats) -> Floats:
-        """The values of points: numerics as they are, the nearest level, the largest column."""
+    def to_values(self, points: Floats, *, tidy: bool = True) -> Floats:
+        """The values of points: numerics as they are, the nearest level, the largest column.
+
+        What `to_points` added by rounding is taken off again, if `tidy`.
+        """
         values = np.empty((len(points), len(self.schema)))
         columns = self._columns
         raw = points[:, columns] * self.scale[columns] + self.center[columns]
-        values[:, self._numbered] = _without_dust(raw, self.center[columns], self._single)
+        if tidy:
+            raw = _without_dust(raw, self.center[columns], self._single)
+        values[:, self._numbered] = raw
         for f, feature in enumerate(self.schema.features):
             if isinstance(feature, Numeric):
                 continue
@@ -355,11 +362,20 @@ def _standard(feature: Feature, column: Floats) -> tuple[float, float]:
     known = column[~np.isnan(column)]
     if not known.size:
         raise MissingValueError(f"Column {feature.name!r} holds no value at all.")
-    spread = float(known.std())
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = float(known.std())
+    if not np.isfinite(spread):
+        raise NotFiniteError(
+            f"{feature.name!r} holds {np.abs(known).max():g}, too large to be squared. Use a "
+            "larger unit, or replace it with a gap."
+        )
     if known.min() == known.max() or spread == 0.0:
         if feature.change is not Change.NEVER:
+            level = (
+                known[0] if isinstance(feature, Numeric) else (feature.levels or ())[int(known[0])]
+            )
             raise ConstantError(
-                f"{feature.name!r} is the same ({known[0]:g}) in all {len(known)} rows, so it has "
+                f"{feature.name!r} is the same ({level}) in all {len(known)} rows, so it has "
                 "no scale to measure a change by. Declare it change='never', drop it, or fit "
                 "the space on a table in which it varies."
             )
@@ -369,14 +385,8 @@ def _standard(feature: Feature, column: Floats) -> tuple[float, float]:
 
 def _number_column(template: Template, feature: Numeric, column: Floats) -> Any:
     """A numeric column in the template's dtype, unless that would change a value."""
-    name, known = feature.name, column[~np.isnan(column)]
-    if template.holds_whole_numbers(name):
-        lossless = bool((known == np.rint(known)).all())
-    else:
-        lossless = not template.is_single_precision(name) or bool(
-            (known == known.astype(np.float32)).all()
-        )
-    return template.column(name, column, keep_dtype=lossless)
+    name = feature.name
+    return template.column(name, column, keep_dtype=template.holds(name, column))
 
 
 def _without_dust(raw: Floats, center: Floats, single: Mask) -> Floats:
@@ -388,5 +398,6 @@ def _without_dust(raw: Floats, center: Floats, single: Mask) -> Floats:
     size = np.maximum(np.abs(raw), np.abs(center))
     with np.errstate(divide="ignore"):
         power = 10.0 ** np.clip(13 - np.floor(np.log10(size)), 0, 22)
-    likely = np.where(single, raw.astype(np.float32), np.rint(raw * power) / power)
+    with np.errstate(over="ignore"):  # a number beyond float32 isn't in such a column
+        likely = np.where(single, raw.astype(np.float32), np.rint(raw * power) / power)
     return np.where(np.abs(likely - raw) <= 8 * np.finfo(float).eps * size, likely, raw)

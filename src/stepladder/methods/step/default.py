@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stepladder.feasible import Feasible
 from stepladder.kernels.alpha import Alpha
@@ -79,46 +78,36 @@ class Default:
             self.alpha, self.step_size, self.max_steps, self.options.latent, self.options.sharpen
         )
         trail = search.walk(each, np.repeat(scores, k), targets, reference, scorer, pace)
-        walked = [(trail.rows(path), trail.scores_of(path)) for path in range(len(each))]
-        done = np.flatnonzero(trail.reached)
-        if len(done) and not pace.expired:
-            self._finish(walked, done, trail, each, scorer)
+        if not pace.expired:
+            self._finish(trail, each, scorer)
         late = pace.expired
-        paths = []
-        for path, (rows, scored) in enumerate(walked):
+        taken = np.arange(trail.values.shape[1]) <= trail.steps[:, None]
+        rows, scored = trail.values[taken], trail.scores[taken]
+        points, paths = scorer.space.to_points(rows), []
+        ends = np.cumsum(trail.steps + 1)
+        for path, (end, length) in enumerate(zip(ends, trail.steps + 1, strict=True)):
+            part = slice(end - length, end)
             outcome, reason = self._ending(path, trail, targets, each, reference, late)
-            paths.append(Path(outcome, reason, rows, scorer.space.to_points(rows), scored))
+            paths.append(Path(outcome, reason, rows[part], points[part], scored[part]))
         return [paths[i * k : (i + 1) * k] for i in range(len(starts))]
 
-    def _finish(
-        self,
-        walked: list[tuple[Floats, Floats]],
-        done: NDArray[np.intp],
-        trail: Trail,
-        feasible: Feasible,
-        scorer: Scorer,
-    ) -> None:
-        """Shorten the paths that reached the goal, pare them down and lay them again."""
-        ends = np.stack([walked[path][0][-1] for path in done])
+    def _finish(self, trail: Trail, feasible: Feasible, scorer: Scorer) -> None:
+        """Shorten the paths that reached the goal, pare them down and lay them again. In place."""
+        done = np.flatnonzero(trail.reached)
+        if not len(done) or not (self.options.shorten or self.options.take_back):
+            return
+        ends = trail.values[done, trail.steps[done]]
         if self.options.shorten:
             ends = finish.shortened(trail, ends, done, feasible, scorer)
         if self.options.take_back:
             ends = finish.taken_back(ends, feasible.take(done), scorer)
-        laid = []
-        for path, end in zip(done, ends, strict=True):
-            rows = walked[path][0]
-            if self.options.take_back:
-                laid.append(finish.laid_again(rows, end, scorer.space, self.step_size))
-            else:
-                laid.append(np.concatenate([rows[:-1], end[None]]))
-        scores = scorer.score(np.concatenate([rows[1:] for rows in laid]))
-        parts = np.split(scores, np.cumsum([len(rows) - 1 for rows in laid])[:-1])
-        for path, rows, part in zip(done, laid, parts, strict=True):
-            met = scorer.met(part)
-            if met.any():  # always, but for a model that answers differently when asked again
-                stop = int(met.argmax()) + 1
-                first = walked[path][1][:1]
-                walked[path] = rows[: stop + 1], np.concatenate([first, part[:stop]])
+            rows, steps = finish.laid_again(
+                trail.values[done], trail.steps[done], ends, scorer.space, self.step_size
+            )
+        else:
+            rows, steps = trail.values[done], trail.steps[done]
+            rows[np.arange(len(done)), steps] = ends
+        finish.replay(trail, done, rows, steps, scorer)
 
     def _ending(
         self,
@@ -130,7 +119,8 @@ class Default:
         late: bool,
     ) -> tuple[Outcome, str]:
         """How a path ended, and why."""
-        steps, score = trail.steps[path], trail.scores[-1][path]
+        steps = trail.steps[path]
+        score = trail.scores[path, steps]
         if trail.reached[path]:
             return Outcome.REACHED, "meets the goal"
         if late:

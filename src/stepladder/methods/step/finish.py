@@ -1,8 +1,8 @@
 """What is done to a path that reached the goal: no more is asked of the person than is needed.
 
 The last step is shortened to the first row that meets the goal; changes that aren't needed are
-taken back, the most wasteful first; and the path is laid again toward what is left of its end, so that
-no step makes a change that a later one undoes.
+taken back, the most wasteful first; and the path is laid again toward what is left of its end, so
+that no step makes a change that a later one undoes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from stepladder.feasible import Feasible
 from stepladder.methods.step.search import Trail
 from stepladder.schema import Categorical
 from stepladder.scorer import Scorer
-from stepladder.space import Floats, Space
+from stepladder.space import Floats, Mask, Space
+
+Counts = NDArray[np.int64]
 
 PARTS = 16
 """Into how many parts a stretch is cut to find the first row on it that meets the goal."""
@@ -95,32 +97,62 @@ def _sizes(space: Space, start: Floats, ends: Floats) -> Floats:
     return np.asarray(np.sqrt(np.stack(by_feature, axis=1)))
 
 
-def laid_again(rows: Floats, end: Floats, space: Space, step_size: float) -> Floats:
-    """A path's rows (s + 1, features) turned toward a nearer end.
+def laid_again(
+    rows: Floats, steps: Counts, ends: Floats, space: Space, step_size: float
+) -> tuple[Floats, Counts]:
+    """Paths (p, s + 1, features) of so many steps (p,) turned toward nearer ends (p, features).
 
     Each feature keeps the order of the walk but moves only from its start to its end, one way;
-    steps that became small are joined while the sum stays within the step size.
+    steps that became small are joined while the sum stays within the step size. Returns the new
+    rows, as many in front as each path now needs, and how many steps that makes.
     """
-    start = rows[0]
-    laid = np.clip(rows, np.minimum(start, end), np.maximum(start, end))
-    rising = end >= start
-    laid[:, rising] = np.maximum.accumulate(laid[:, rising], axis=0)
-    laid[:, ~rising] = np.minimum.accumulate(laid[:, ~rising], axis=0)
-    for f, feature in enumerate(space.schema.features):
-        if isinstance(feature, Categorical):  # a level has no way to go: it's there or not yet
-            there = np.logical_or.accumulate(rows[:, f] == end[f])
-            laid[:, f] = np.where(there, end[f], start[f])
-    laid[-1] = end
-    return laid[_joined(space.to_points(laid), step_size)]
+    start, end = rows[:, :1], ends[:, None]
+    low, high = np.minimum(start, end), np.maximum(start, end)
+    clipped = np.clip(rows, low, high)
+    laid = np.where(
+        end >= start,
+        np.maximum.accumulate(clipped, axis=1),
+        np.minimum.accumulate(clipped, axis=1),
+    )
+    unordered = [isinstance(feature, Categorical) for feature in space.schema.features]
+    there = np.logical_or.accumulate(rows == end, axis=1)  # a level is there or not yet
+    laid = np.where(unordered, np.where(there, end, start), laid)
+    after = np.arange(rows.shape[1]) >= steps[:, None]
+    laid = np.where(after[:, :, None], end, laid)
+    points = space.to_points(laid.reshape(-1, laid.shape[2])).reshape(*laid.shape[:2], -1)
+    kept = _kept(points, steps, step_size)
+    order = np.argsort(~kept, axis=1, kind="stable")
+    return np.take_along_axis(laid, order[:, :, None], axis=1), kept.sum(axis=1) - 1
 
 
-def _joined(points: Floats, step_size: float) -> list[int]:
-    """Which rows of a path to keep: as few as reach its end in steps of the size allowed."""
-    kept, last = [0], len(points) - 1
-    while kept[-1] < last:
-        here = kept[-1]
-        far = np.linalg.norm(points[here + 1 :] - points[here], axis=1)
-        near = np.flatnonzero(far <= step_size * (1 + 1e-9))
-        ahead = here + 1 + int(near[-1]) if len(near) else here + 1
-        kept.append(ahead)
+def _kept(points: Floats, steps: Counts, step_size: float) -> Mask:
+    """Which rows (p, s + 1) to keep: as few as reach each end in steps of the size allowed."""
+    kept = np.zeros(points.shape[:2], dtype=bool)
+    kept[:, 0] = True
+    places, here = np.arange(points.shape[1]), np.zeros(len(points), dtype=np.intp)
+    while (moving := np.flatnonzero(here < steps)).size:
+        at = here[moving]
+        apart = np.linalg.norm(points[moving] - points[moving, at][:, None], axis=2)
+        ahead = (places > at[:, None]) & (places <= steps[moving, None])
+        near = ahead & (apart <= step_size * (1 + 1e-9))
+        furthest = near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)
+        here[moving] = np.where(near.any(axis=1), furthest, at + 1)
+        kept[moving, here[moving]] = True
     return kept
+
+
+def replay(
+    trail: Trail, paths: NDArray[np.intp], rows: Floats, steps: Counts, scorer: Scorer
+) -> None:
+    """Score new rows (p, s + 1, features) of some paths, and cut each at the first that counts."""
+    width = rows.shape[1]
+    walked = (np.arange(width) <= steps[:, None]) & (np.arange(width) > 0)
+    scores = np.full(rows.shape[:2], np.nan)
+    scores[walked] = scorer.score(rows[walked])
+    scores[:, 0] = trail.scores[paths, 0]
+    met = np.zeros_like(walked)
+    met[walked] = scorer.met(scores[walked])
+    sure = met.any(axis=1)  # all of them, but for a model that answers differently when asked again
+    trail.values[paths[sure]] = rows[sure]
+    trail.scores[paths[sure]] = scores[sure]
+    trail.steps[paths[sure]] = met[sure].argmax(axis=1)

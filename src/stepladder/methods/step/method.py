@@ -19,7 +19,7 @@ from stepladder.errors import (
     PositivesError,
     SchemaError,
 )
-from stepladder.feasible import Feasible
+from stepladder.feasible import Feasible, allowed
 from stepladder.frames import Frame, Template
 from stepladder.kernels.alpha import Alpha, Volcano
 from stepladder.kernels.distance import Metric, weighting, whitening
@@ -212,7 +212,9 @@ class StEP:
             "positives": int(positive.sum()),
             "missing_value": int((~whole).sum()),
         }
-        self.reference_ = self._reference(values[positive], self.paths + self.spare_clusters)
+        self.reference_ = self._reference(
+            allowed(space, values[positive]), self.paths + self.spare_clusters
+        )
         if self.spare_clusters:
             self._drop_outlying(values[whole & ~accepted], scores[whole & ~accepted])
         return self

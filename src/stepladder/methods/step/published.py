@@ -130,19 +130,16 @@ class Published:
             steps[active] += 1
             active &= ~scorer.met(score)
             pace.reached(int((~active.any(axis=1)).sum()))
-        return [
-            [
-                self._path(
-                    space,
-                    np.stack([p[i, c] for p in walked[: steps[i, c] + 1]]),
-                    np.array([s[i, c] for s in scored[: steps[i, c] + 1]]),
-                    reached=not active[i, c],
-                    timed_out=timed_out,
-                )
-                for c in range(k)
-            ]
-            for i in range(n)
-        ]
+        taken = np.arange(len(walked)) <= steps[:, :, None]  # (n, k, steps made by anyone + 1)
+        rows = np.stack(walked, axis=2)[taken]
+        values, scored_rows = space.to_values(rows), np.stack(scored, axis=2)[taken]
+        ends = np.cumsum(steps.ravel() + 1)
+        paths = []
+        for reached, end, length in zip(~active.ravel(), ends, steps.ravel() + 1, strict=True):
+            part = slice(end - length, end)
+            outcome, reason = self._ending(rows[part], scored_rows[part], reached, timed_out)
+            paths.append(Path(outcome, reason, values[part], rows[part], scored_rows[part]))
+        return [paths[i * k : (i + 1) * k] for i in range(n)]
 
     def _moves(self, points: Floats, active: Mask, reference: Reference) -> Floats:
         """Equation 1 (n, k, columns) toward each path's own cluster, rescaled to the step size."""
@@ -156,17 +153,17 @@ class Published:
             moves[np.ix_(going, np.array([c]), reference.columns)] = (toward * scale)[:, None]
         return moves
 
-    def _path(
-        self, space: Space, points: Floats, scores: Floats, *, reached: bool, timed_out: bool
-    ) -> Path:
+    def _ending(
+        self, points: Floats, scores: Floats, reached: bool, timed_out: bool
+    ) -> tuple[Outcome, str]:
         steps = len(scores) - 1
         if reached:
-            outcome, reason = Outcome.REACHED, f"meets the goal after {steps} steps"
-        elif timed_out:
-            outcome, reason = Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"
-        elif steps and (points[-1] == points[-2]).all():
-            outcome, reason = Outcome.STALLED, "no allowed move is left in the cluster's direction"
-        else:
-            outcome = Outcome.STEP_LIMIT
-            reason = f"the score is {scores[-1]:.3f} after the most steps allowed ({steps})"
-        return Path(outcome, reason, space.to_values(points), points, scores)
+            return Outcome.REACHED, "meets the goal"
+        if timed_out:
+            return Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"
+        if (points[-1] == points[-2]).all():
+            return Outcome.STALLED, "no allowed move is left in the cluster's direction"
+        return (
+            Outcome.STEP_LIMIT,
+            f"the score is {scores[-1]:.3f} after {steps} steps, the most allowed",
+        )

@@ -15,7 +15,7 @@ from stepladder.space import Floats, Mask
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """N positives as values (N, features) and points (N, columns), with their cluster (N,).
+    """N positives as allowed values (N, features) and points (N, columns), with their cluster (N,).
 
     `columns` are those that may change: distances and directions live on them alone.
     """

@@ -28,26 +28,20 @@ SHARPEST = 32.0
 
 @dataclass(eq=False)
 class Trail:
-    """Where t paths have been: the rows and scores of every step, step by step."""
+    """Where t paths have been, s being the most steps any of them took."""
 
-    values: list[Floats]
-    """(t, features) after each step, the start first"""
-    scores: list[Floats]
-    """(t,) after each step"""
+    values: Floats
+    """(t, s + 1, features) the rows after each step, the start first"""
+    scores: Floats
+    """(t, s + 1)"""
     steps: NDArray[np.int64]
-    """(t,) how many steps each path took"""
+    """(t,) how many steps each path took; its last row stands in all places behind"""
     reached: Mask
     stalled: Mask
     before: Floats
     """(t, columns) the latent point before the last step"""
     latent: Floats
     """(t, columns) the latent point"""
-
-    def rows(self, path: int) -> Floats:
-        return np.stack([v[path] for v in self.values[: self.steps[path] + 1]])
-
-    def scores_of(self, path: int) -> Floats:
-        return np.array([s[path] for s in self.scores[: self.steps[path] + 1]])
 
 
 @dataclass(frozen=True)
@@ -73,14 +67,15 @@ class Search:
         count, space, columns = len(feasible), feasible.space, reference.columns
         points = space.to_points(feasible.start)
         trail = Trail(
-            values=[feasible.start],
-            scores=[scores],
+            values=feasible.start[:, None],
+            scores=scores[:, None],
             steps=np.zeros(count, dtype=np.int64),
             reached=np.zeros(count, dtype=bool),
             stalled=np.zeros(count, dtype=bool),
             before=points.copy(),
             latent=points,
         )
+        walked, scored = [feasible.start], [scores]
         valid = targets.valid.copy()
         sharpness = np.ones(count)
         settled = np.full(count, -1)
@@ -101,14 +96,19 @@ class Search:
             rows = feasible.take(going).snap(trail.latent[going])
             home = arrived & (settled[going] >= 0)
             rows[home] = targets.values[going[home], settled[going[home]]]
-            previous = trail.values[-1]
-            self._record(trail, going, rows, scorer)
+            walked.append(walked[-1].copy())
+            walked[-1][going] = rows
+            scored.append(scored[-1].copy())
+            scored[-1][going] = scorer.score(rows)
+            trail.steps[going] += 1
+            trail.reached[going] = scorer.met(scored[-1][going])
             if not self.latent:
                 trail.latent[going] = space.to_points(rows)
-                arrived |= (rows == previous[going]).all(axis=1)
+                arrived |= (rows == walked[-2][going]).all(axis=1)
             self._sharpen(trail, going, arrived, home, targets, valid, sharpness, settled, columns)
             unfinished = valid.any(axis=1) & ~trail.reached & ~trail.stalled
             pace.reached(int((~unfinished.reshape(-1, reference.slots).any(axis=1)).sum()))
+        trail.values, trail.scores = np.stack(walked, axis=1), np.stack(scored, axis=1)
         return trail
 
     def _goals(
@@ -133,15 +133,6 @@ class Search:
         single = settled[going] >= 0
         goals[single] = targets.points[going[single], settled[going[single]]]
         return goals
-
-    def _record(self, trail: Trail, going: NDArray[np.intp], rows: Floats, scorer: Scorer) -> None:
-        values, scores = trail.values[-1].copy(), trail.scores[-1].copy()
-        values[going] = rows
-        scores[going] = scorer.score(rows)
-        trail.values.append(values)
-        trail.scores.append(scores)
-        trail.steps[going] += 1
-        trail.reached[going] = scorer.met(scores[going])
 
     def _sharpen(
         self,

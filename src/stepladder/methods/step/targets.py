@@ -132,14 +132,14 @@ def _meets_goal(
     met = np.empty(len(people), dtype=bool)
     for start in range(0, len(people), 2**17):
         part = slice(start, start + 2**17)
-        rows = _projected(feasible.take(people[part]), reference.values[positives[part]])
+        rows = _projected(feasible, people[part], reference.values[positives[part]])
         met[part] = scorer.met(scorer.score(rows))
     return met
 
 
-def _projected(feasible: Feasible, values: Floats) -> Floats:
-    """π on values: each feature clipped into its interval, and a valid row again."""
-    return feasible.rounded(np.clip(values, feasible.lower, feasible.upper))
+def _projected(feasible: Feasible, people: Places, values: Floats) -> Floats:
+    """π on values: allowed ones stay so, for the ends of each interval are allowed too."""
+    return np.clip(values, feasible.lower[people], feasible.upper[people])
 
 
 def _gathered(
@@ -156,7 +156,7 @@ def _gathered(
     rank = np.arange(len(path)) - firsts[path]
     path, positive, rank = (a[rank < ENOUGH] for a in (path, positive, rank))
     width = max(int(rank.max(initial=0)) + 1, 1)
-    rows = _projected(feasible.take(path // k), reference.values[positive])
+    rows = _projected(feasible, path // k, reference.values[positive])
     values = np.zeros((count, width, len(space.schema)))
     points = np.zeros((count, width, int(reference.columns.sum())))
     valid = np.zeros((count, width), dtype=bool)

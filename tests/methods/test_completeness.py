@@ -1,0 +1,148 @@
+"""Promises 1 and 2 over random schemas, data and models: complete, checked, and never in vain.
+
+Whatever is found is held against rules and projections written out by hand in `cases.py`.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from tests.methods.cases import Case, cases
+
+import stepladder as sl
+from stepladder.methods.step import targets
+
+AMPLE = 3000
+"""Steps enough for anything these cases hold."""
+
+
+@st.composite
+def methods(draw: st.DrawFn, most_paths: int) -> sl.StEP:
+    """Any setting of the default method."""
+    weights = {"f0": draw(st.sampled_from([0.2, 5.0]))}
+    return sl.StEP(
+        paths=draw(st.integers(1, min(4, most_paths))),
+        step_size=draw(st.sampled_from([0.2, 1.0, 1.0, 4.0])),
+        max_steps=AMPLE,
+        alpha=draw(
+            st.sampled_from(
+                [sl.Volcano(2, 0.5), sl.Volcano(2, 0.5), sl.Sloped(1.5), sl.Power(2), sl.Unit()]
+            )
+        ),
+        clusterer=draw(st.sampled_from([None, None, "random"])),
+        random_state=draw(st.integers(0, 3)),
+        distance=draw(st.sampled_from(["euclidean", "euclidean", "mahalanobis", weights])),
+    )
+
+
+def solved(case: Case, step: sl.StEP) -> sl.Recourse:
+    step.fit(case.reference, case.model, schema=case.schema, goal=case.goal, labels=case.labels)
+    return step.recourse(case.people, locked=case.locked)
+
+
+def rows_of(case: Case, result: sl.Recourse, person: int, path: int):
+    """One path's rows as the caller sees them, raw features only, and their scores."""
+    frame = result.paths
+    mine = frame[(frame["person"] == person) & (frame["path"] == path)]
+    assert list(mine["step"]) == list(range(len(mine)))
+    return mine[list(case.schema.names)], mine["score"].to_numpy()
+
+
+def assert_every_row_is_true(case: Case, result: sl.Recourse) -> None:
+    """All rows start at the person, keep every rule and score as reported; ends meet the goal."""
+    final = result.final
+    for person in range(len(case.people)):
+        feasible = sl.Feasible.of(result.space, case.people.iloc[[person]], locked=case.locked)
+        ends = final[final["person"] == person]
+        assert list(ends["path"]) == list(range(len(ends)))
+        for path, outcome, score in zip(ends["path"], ends["outcome"], ends["score"], strict=True):
+            rows, scores = rows_of(case, result, person, path)
+            assert (rows.dtypes == case.people.dtypes).all()
+            assert (rows.iloc[[0]].to_numpy() == case.people.iloc[[person]].to_numpy()).all()
+            assert case.broken_rules(person, rows) == []
+            assert feasible.check(rows) == []
+            np.testing.assert_array_equal(scores, case.model(rows))
+            assert score == scores[-1]
+            met = case.met(rows)
+            assert met[-1] == (outcome in ("reached", "already_positive"))
+            assert not met[:-1].any()  # nobody is sent on from a row that would do
+
+
+def assert_nothing_is_asked_twice(case: Case, result: sl.Recourse) -> None:
+    """Each feature of a path goes one way only, a category changes once, no step is empty."""
+    for person, routes in enumerate(result.routes):
+        for path in range(len(routes)):
+            rows, _ = rows_of(case, result, person, path)
+            moved = np.zeros(max(len(rows) - 1, 0), dtype=bool)
+            for feature in case.schema.features:
+                moves = np.diff(case.ranked(feature.name, rows[feature.name]))
+                moved |= moves != 0
+                if feature.kind == "categorical":
+                    assert np.count_nonzero(moves) <= 1, f"{feature.name} changes twice"
+                else:
+                    one_way = (moves >= 0).all() or (moves <= 0).all()
+                    assert one_way, f"{feature.name} goes to and fro: {moves}"
+            assert moved.all(), "a step changes nothing"
+
+
+def assert_complete(case: Case, step: sl.StEP, result: sl.Recourse) -> None:
+    """Whoever has a reachable positive gets there, and whoever hasn't is told why."""
+    already = case.met(case.people)
+    status = result.status
+    for person in range(len(case.people)):
+        outcomes = [path.outcome for path in result.routes[person]]
+        if already[person]:
+            assert set(outcomes) == {sl.Outcome.ALREADY_POSITIVE}
+            continue
+        reachable = case.reachable(person)
+        for path in set(step.reference_.clusters[reachable]):
+            assert outcomes[path] is sl.Outcome.REACHED, result.routes[person][path].reason
+        if reachable.any():
+            assert status["outcome"][person] == "reached"
+            # A path without a reachable positive of its own shares those of another.
+            assert outcomes.count(sl.Outcome.REACHED) == min(len(outcomes), reachable.sum())
+        else:
+            assert set(outcomes) == {sl.Outcome.UNREACHABLE}
+            assert_blame_is_right(case, person, status["reason"][person])
+
+
+def assert_blame_is_right(case: Case, person: int, reason: str) -> None:
+    """The features named are what keeps this person from the positive that asks for fewest."""
+    named = {name for name in case.schema.names if re.search(rf"\b{name}\b", reason)}
+    stopped = case.stopped(person)
+    assert named
+    assert named in stopped
+    assert len(named) == min(map(len, stopped))
+
+
+def assert_promises_are_kept(case: Case, step: sl.StEP) -> None:
+    result = solved(case, step)
+    assert_every_row_is_true(case, result)
+    assert_nothing_is_asked_twice(case, result)
+    assert_complete(case, step, result)
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_everyone_with_a_reachable_positive_gets_there(data):
+    case = data.draw(cases())
+    count = len(case.positives)
+    assume(count > 0)
+    assert_promises_are_kept(case, data.draw(methods(count)))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_the_screening_in_blocks_misses_nobody(data):
+    case = data.draw(cases())
+    count = len(case.positives)
+    assume(count > 0)
+    step = data.draw(methods(count))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"FIRST": 2, "GROWTH": 2, "ENOUGH": 2, "PATIENCE": 4}.items():
+            patch.setattr(targets, name, value)
+        assert_promises_are_kept(case, step)

@@ -1,0 +1,49 @@
+"""The tree of errors, and the small words its sentences are made of."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from stepladder import errors
+
+
+def everything_raised() -> list[type]:
+    return [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.StepladderError)
+    ]
+
+
+def test_the_tree_drawn_at_the_top_is_the_tree_there_is():
+    drawn = re.findall(r"^[│├└─ ]*(\w+Error)\b", errors.__doc__ or "", flags=re.MULTILINE)
+    assert drawn == [kind.__name__ for kind in everything_raised()]
+
+
+def test_frame_errors_hang_where_they_are_drawn():
+    under_frames = re.findall(r"^│   [├└]── (\w+)", errors.__doc__ or "", flags=re.MULTILINE)
+    children = [kind.__name__ for kind in errors.FrameError.__subclasses__()]
+    assert under_frames == children
+
+
+@pytest.mark.parametrize("kind", everything_raised(), ids=lambda kind: kind.__name__)
+def test_every_error_says_in_its_docstring_what_it_means(kind: type):
+    assert (kind.__doc__ or "").endswith(".")
+
+
+def test_an_extra_that_is_missing_is_answered_with_the_command_that_installs_it():
+    error = errors.ExtraError("rich", "cli", "progress=True")
+    assert "pip install 'stepladder[cli]'" in str(error)
+    assert "progress=True needs rich" in str(error)
+    assert isinstance(error, ImportError)
+
+
+def test_the_nearest_name_keeps_the_type_of_what_it_names():
+    assert errors.nearest("11", [1, 11, 25]) == " Did you mean 11?"
+
+
+def test_a_long_list_is_cut_and_says_how_much_is_left():
+    assert errors.listing(range(8)) == "0, 1, 2, 3, 4, … (3 more)"
+    assert errors.listing([]) == ""

@@ -1,0 +1,510 @@
+"""Features, the schema, guessing it from a frame, and its YAML file."""
+
+from __future__ import annotations
+
+import pickle
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stepladder as sl
+from stepladder.errors import ColumnError, DtypeError, MissingValueError, SchemaError
+
+LADDER = ["none", "school", "bachelor", "master"]
+
+
+def small() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "income": [1.5, 2.5, 3.5],
+            "age": [30, 40, 50],
+            "education": ["school", "none", "master"],
+            "job": ["clerk", "smith", "clerk"],
+            "owner": [True, False, True],
+        }
+    )
+
+
+# ---- features ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("feature", "kind", "ordered"),
+    [
+        (sl.Numeric("a"), "numeric", True),
+        (sl.Ordinal("a", levels=[1, 2]), "ordinal", True),
+        (sl.Categorical("a"), "categorical", False),
+    ],
+)
+def test_a_feature_knows_its_name_its_kind_and_its_change(feature, kind, ordered):
+    assert (feature.name, feature.kind, feature.change) == ("a", kind, "any")
+    assert feature.ordered is ordered
+
+
+@pytest.mark.parametrize("change", ["any", "increase", "decrease", "never"])
+def test_the_four_changes_are_given_as_words_or_as_members(change):
+    assert sl.Numeric("a", change=change).change is sl.Change(change)
+    assert sl.Numeric("a", change=sl.Change(change)) == sl.Numeric("a", change=change)
+
+
+def test_a_change_that_does_not_exist_is_refused_with_those_that_do():
+    with pytest.raises(SchemaError, match=r"Numeric\('income'\): change .*'increase'.*got 'up'"):
+        sl.Numeric("income", change="up")
+
+
+@pytest.mark.parametrize("change", ["increase", "decrease"])
+def test_a_category_has_no_order_to_go_along(change):
+    with pytest.raises(SchemaError, match=rf"'job'.*change='{change}' needs an order.*Ordinal"):
+        sl.Categorical("job", change=change)
+
+
+def test_bounds_the_wrong_way_round_are_refused():
+    with pytest.raises(SchemaError, match="low 5 is above high 1"):
+        sl.Numeric("a", bounds=(5, 1))
+
+
+@pytest.mark.parametrize("bounds", [(0.2, 0.8), (1.5, 1.9)])
+def test_bounds_without_a_whole_number_between_them_are_refused(bounds):
+    with pytest.raises(SchemaError, match="no allowed value lies within"):
+        sl.Numeric("a", bounds=bounds, integer=True)
+
+
+def test_bounds_without_an_allowed_decimal_between_them_are_refused():
+    with pytest.raises(SchemaError, match="no allowed value lies within"):
+        sl.Numeric("a", bounds=(0.11, 0.19), decimals=1)
+
+
+@pytest.mark.parametrize("bounds", [(float("nan"), 1), (0, float("inf")), (0, 1, 2), "low"])
+def test_bounds_that_are_no_pair_of_numbers_are_refused(bounds):
+    with pytest.raises(SchemaError, match=r"Numeric\('a'\): bounds"):
+        sl.Numeric("a", bounds=bounds)
+
+
+@pytest.mark.parametrize("decimals", [-1, 13])
+def test_decimals_are_between_none_and_twelve(decimals):
+    with pytest.raises(SchemaError, match="between 0 and 12"):
+        sl.Numeric("a", decimals=decimals)
+
+
+def test_a_whole_number_with_decimals_is_a_contradiction():
+    with pytest.raises(SchemaError, match="integer=True means no decimals"):
+        sl.Numeric("a", integer=True, decimals=2)
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_a_feature_needs_a_name(name):
+    with pytest.raises(SchemaError, match="name must not be empty"):
+        sl.Numeric(name)
+
+
+def test_an_ordinal_without_levels_is_answered_with_an_example():
+    with pytest.raises(SchemaError, match=r"needs its levels, lowest first: Ordinal\('edu', lev"):
+        sl.Ordinal("edu")
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        (["a", "b", "a"], "'a' more than once"),
+        ([1, True], "more than once"),
+        ([], "at least one level"),
+        ("abc", "not one text"),
+        ([float("nan"), 1.0], "levels"),
+    ],
+)
+def test_levels_are_a_list_of_different_values(levels, said):
+    with pytest.raises(SchemaError, match=said):
+        sl.Ordinal("edu", levels=levels)
+
+
+def test_levels_of_numpy_become_plain_values():
+    levels = sl.Ordinal("a", levels=np.array([3, 1, 2])).levels
+    assert levels == (3, 1, 2)
+    assert {type(level) for level in levels} == {int}
+
+
+def test_levels_keep_their_own_types():
+    levels = sl.Categorical("a", levels=["1", 1, "yes", False, 2.5]).levels
+    assert [type(level) for level in levels] == [str, int, str, bool, float]
+
+
+@pytest.mark.parametrize(
+    ("onehot", "said"),
+    [(["x"], "two or more"), (["x", "x"], "more than once|two or more")],
+)
+def test_one_hot_columns_are_two_or_more_and_different(onehot, said):
+    with pytest.raises(SchemaError, match=said):
+        sl.Categorical("job", onehot=onehot)
+
+
+def test_one_hot_columns_are_one_for_each_level():
+    with pytest.raises(SchemaError, match="2 columns for 3 levels"):
+        sl.Categorical("job", levels=["a", "b", "c"], onehot=["x", "y"])
+
+
+def test_one_hot_columns_are_the_columns_that_are_read():
+    feature = sl.Categorical("job", onehot=["job_a", "job_b"])
+    assert feature.columns == feature.levels == ("job_a", "job_b")
+
+
+# ---- the schema as a value --------------------------------------------------------------------
+
+
+def test_an_unknown_feature_is_answered_with_the_nearest():
+    with pytest.raises(SchemaError, match=r"no feature 'incme'. Did you mean 'income'\?"):
+        sl.Schema([sl.Numeric("income"), sl.Numeric("age")])["incme"]
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        [sl.Numeric("a"), sl.Categorical("a")],
+        [sl.Numeric("a"), sl.Categorical("b", onehot=["a", "c"])],
+    ],
+)
+def test_a_name_or_column_that_stands_twice_is_refused(features):
+    with pytest.raises(SchemaError, match="'a' more than once"):
+        sl.Schema(features)
+
+
+def test_a_schema_is_made_of_features_and_of_at_least_one():
+    with pytest.raises(SchemaError, match="at least one feature"):
+        sl.Schema([])
+    with pytest.raises(SchemaError, match=r"got 'income' \(str\)"):
+        sl.Schema(["income"])
+
+
+def test_features_and_schemas_are_frozen():
+    schema = sl.Schema([sl.Numeric("a")])
+    with pytest.raises(AttributeError):
+        schema.features = ()
+    with pytest.raises(ValueError, match="frozen"):
+        schema["a"].change = "never"
+
+
+def test_equal_schemas_have_equal_hashes_and_others_differ():
+    one, same = (sl.Schema([sl.Ordinal("a", levels=LADDER)]) for _ in range(2))
+    other = sl.Schema([sl.Ordinal("a", levels=LADDER[::-1])])
+    assert one == same
+    assert len({one, same, other}) == 2
+
+
+def test_the_repr_of_a_schema_is_python_that_makes_it():
+    schema = sl.Schema(
+        [
+            sl.Numeric("a", bounds=(0, None), decimals=2),
+            sl.Ordinal("b", levels=[1, 2], change="increase"),
+            sl.Categorical("c", onehot=["c_x", "c_y"], change="never"),
+        ]
+    )
+    assert eval(repr(schema), vars(sl).copy()) == schema
+
+
+# ---- guessing ---------------------------------------------------------------------------------
+
+
+def test_guessing_goes_by_dtype_and_prints_nothing(capsys):
+    schema = sl.Schema.infer(small())
+    assert capsys.readouterr() == ("", "")
+    assert schema == sl.Schema(
+        [
+            sl.Numeric("income"),
+            sl.Numeric("age", integer=True),
+            sl.Categorical("education", levels=["master", "none", "school"]),
+            sl.Categorical("job", levels=["clerk", "smith"]),
+            sl.Categorical("owner", levels=[False, True]),
+        ]
+    )
+
+
+def test_what_the_caller_knows_goes_before_the_guess():
+    schema = sl.Schema.infer(
+        small(),
+        never=["age", "owner"],
+        increase=["education"],
+        decrease=["income"],
+        ordinal={"education": LADDER},
+        bounds={"income": (0, 10), "age": (18, None)},
+        integer=["income"],
+    )
+    assert schema == sl.Schema(
+        [
+            sl.Numeric("income", change="decrease", bounds=(0, 10), integer=True),
+            sl.Numeric("age", change="never", bounds=(18, None), integer=True),
+            sl.Ordinal("education", levels=LADDER, change="increase"),
+            sl.Categorical("job", levels=["clerk", "smith"]),
+            sl.Categorical("owner", levels=[False, True], change="never"),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([0.0, 1.0, 0.0]),
+        np.array([0.0, 1.0, 0.0], dtype=np.float32),
+        np.array([0.0, 1.0, 0.0], dtype=np.float16),
+        pd.array([0.0, None, 1.0], dtype="Float64"),
+        pd.array([0.0, None, 1.0], dtype="double[pyarrow]"),
+        pd.Series([0.0, 1.0, None], dtype=object),
+        pd.Series([np.float32(0.5), np.float64(1), np.nan], dtype=object),
+        pd.Series([Decimal("0.5"), Decimal(1), None], dtype=object),
+    ],
+    ids=lambda c: str(c.dtype),
+)
+def test_an_undeclared_float_is_never_a_category_however_few_values_it_has(column):
+    schema = sl.Schema.infer(pd.DataFrame({"x": column}))
+    assert schema["x"] == sl.Numeric("x")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([0, 1, 0], dtype=np.uint8),
+        pd.array([0, None, 1], dtype="Int64"),
+        pd.array([0, None, 1], dtype="int64[pyarrow]"),
+        pd.Series([1, np.int32(2), None], dtype=object),
+    ],
+    ids=lambda c: str(c.dtype),
+)
+def test_whole_number_columns_stay_whole(column):
+    schema = sl.Schema.infer(pd.DataFrame({"x": column}))
+    assert schema["x"] == sl.Numeric("x", integer=True)
+
+
+@pytest.mark.parametrize(
+    ("column", "levels"),
+    [
+        (pd.Series(["b", None, "a"], dtype=object), ("a", "b")),
+        (pd.Series(["b", None, "a"], dtype="string"), ("a", "b")),
+        (pd.Series(["b", None, "a"], dtype="category"), ("a", "b")),
+        (pd.Series([2, 1, 1], dtype="category"), (1, 2)),
+        (pd.Series(["b", None, "a"], dtype=pd.ArrowDtype(pa.string())), ("a", "b")),
+        (pd.Series([True, None, False], dtype="boolean"), (False, True)),
+        (pd.Series([True, None, False], dtype="bool[pyarrow]"), (False, True)),
+        (pd.Series([True, None, np.bool_(False)], dtype=object), (False, True)),
+        (pd.Series(["b", 1, True, None], dtype=object), (True, "b")),
+    ],
+    ids=str,
+)
+def test_text_categories_and_booleans_are_categorical_with_the_levels_seen(column, levels):
+    if len(column) == 4:  # 1 and True are one value to Python, so only one of them is a level
+        column = column.drop(1)
+    assert sl.Schema.infer(pd.DataFrame({"x": column}))["x"].levels == levels
+
+
+def test_polars_and_pyarrow_frames_are_guessed_as_pandas_ones():
+    expected = sl.Schema.infer(small())
+    assert sl.Schema.infer(pl.from_pandas(small())) == expected
+    assert sl.Schema.infer(pa.Table.from_pandas(small())) == expected
+
+
+def test_polars_enums_and_pyarrow_dictionaries_are_categories():
+    enum = pl.DataFrame({"x": pl.Series(["b", "a"], dtype=pl.Enum(["a", "b", "c"]))})
+    dictionary = pa.table({"x": pa.array(["b", "a"]).dictionary_encode()})
+    for frame in (enum, dictionary):
+        assert sl.Schema.infer(frame)["x"] == sl.Categorical("x", levels=["a", "b"])
+
+
+def test_a_number_is_a_category_only_when_it_is_named_so():
+    schema = sl.Schema.infer(pd.DataFrame({"region": [3, 1, 3]}), categorical=["region"])
+    assert schema["region"] == sl.Categorical("region", levels=[1, 3])
+
+
+def test_one_hot_groups_become_one_feature_where_their_first_column_stands():
+    frame = pd.DataFrame({"a": [1.0], "job_x": [1], "b": [2.0], "job_y": [0]})
+    schema = sl.Schema.infer(frame, onehot={"job": ["job_x", "job_y"]}, never=["job"])
+    assert schema.names == ("a", "job", "b")
+    assert schema["job"] == sl.Categorical("job", onehot=["job_x", "job_y"], change="never")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"never": ["incom"]},
+        {"increase": ["incom"]},
+        {"decrease": ["incom"]},
+        {"ordinal": {"incom": [1, 2]}},
+        {"categorical": ["incom"]},
+        {"integer": ["incom"]},
+        {"bounds": {"incom": (0, 1)}},
+        {"onehot": {"group": ["incom", "age"]}},
+    ],
+    ids=lambda asked: next(iter(asked)),
+)
+def test_a_wrong_name_is_answered_with_the_nearest(asked):
+    with pytest.raises(ColumnError, match=r"no column 'incom'. Did you mean 'income'\?"):
+        sl.Schema.infer(small(), **asked)
+
+
+@pytest.mark.parametrize("setting", ["never", "increase", "decrease", "categorical", "integer"])
+def test_one_text_is_no_list_of_names(setting):
+    with pytest.raises(SchemaError, match=rf"{setting}=\['age'\]"):
+        sl.Schema.infer(small(), **{setting: "age"})
+
+
+def test_a_feature_cannot_change_in_two_ways():
+    with pytest.raises(SchemaError, match="'age' is asked to change 'never' and 'increase'"):
+        sl.Schema.infer(small(), never=["age"], increase=["age"])
+
+
+@pytest.mark.parametrize("asked", [{"bounds": {"job": (0, 1)}}, {"integer": ["job"]}])
+def test_settings_of_numbers_are_not_dropped_silently_for_a_category(asked):
+    with pytest.raises(SchemaError, match="is for numbers, but 'job' is categorical"):
+        sl.Schema.infer(small(), **asked)
+
+
+def test_dates_are_answered_with_a_way_out():
+    frame = pd.DataFrame({"since": pd.to_datetime(["2020-01-01", "2021-01-01"])})
+    with pytest.raises(DtypeError, match=r"'since' holds Timestamp.*days since"):
+        sl.Schema.infer(frame)
+
+
+def test_lists_in_cells_are_answered_by_name():
+    with pytest.raises(DtypeError, match=r"'tags' holds \[1\] \(list\)"):
+        sl.Schema.infer(pd.DataFrame({"tags": [[1], [2]]}))
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_column_of_gaps_is_answered_by_name(library):
+    with pytest.raises(MissingValueError, match="'gap' holds no value at all"):
+        sl.Schema.infer(library({"gap": [None, None]}))
+
+
+# ---- YAML -------------------------------------------------------------------------------------
+
+texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
+tricky = st.sampled_from(
+    ["yes", "no", "1", "null", "~", "true", "1.0", "1e3", "=", "<<", "0x1F", "2020-01-01", ""]
+    + ["a: b", "# no", "- x", "ünï", "日本", "\t", " x ", "\r\n", "\x85", "\u2028", "'", '"', "%"]
+)
+levels = st.lists(
+    tricky
+    | texts
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False),
+    min_size=2,
+    max_size=5,
+    unique=True,
+)
+names = st.one_of(texts, tricky).filter(lambda name: name.strip())
+one_way = st.sampled_from(list(sl.Change))
+either = st.sampled_from([sl.Change.ANY, sl.Change.NEVER])
+ends = st.floats(-1e300, 1e300)
+
+
+@st.composite
+def features(draw: st.DrawFn, name: str):
+    kind = draw(st.sampled_from(["numeric", "ordinal", "categorical", "onehot"]))
+    if kind == "numeric":
+        low, high = sorted([draw(ends), draw(ends)])
+        return sl.Numeric(
+            name,
+            change=draw(one_way),
+            bounds=draw(st.sampled_from([(None, None), (low, None), (None, high), (low, high)])),
+            integer=draw(st.booleans()) and high - low > 1,
+        )
+    if kind == "ordinal":
+        return sl.Ordinal(name, levels=draw(levels), change=draw(one_way))
+    if kind == "categorical":
+        return sl.Categorical(name, levels=draw(st.none() | levels), change=draw(either))
+    listed = draw(levels)
+    return sl.Categorical(
+        name,
+        levels=listed,
+        onehot=[f"{name}={i}" for i in range(len(listed))],
+        change=draw(either),
+    )
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> sl.Schema:
+    chosen = draw(st.lists(names, min_size=1, max_size=5, unique=True))
+    return sl.Schema([draw(features(name)) for name in chosen])
+
+
+def exactly(schema: sl.Schema) -> list:
+    """Everything in a schema with its types, since 1, 1.0 and True are equal to Python."""
+    return [repr(feature) for feature in schema.features]
+
+
+@given(schema=schemas())
+def test_a_schema_survives_its_yaml_file(schema, tmp_path_factory):
+    file = tmp_path_factory.mktemp("yaml") / "schema.yaml"
+    schema.save(file)
+    assert exactly(sl.Schema.load(file)) == exactly(schema)
+
+
+@given(schema=schemas())
+def test_a_schema_survives_pickle_and_its_dictionary(schema):
+    assert exactly(pickle.loads(pickle.dumps(schema))) == exactly(schema)
+    assert exactly(sl.Schema.from_dict(schema.to_dict())) == exactly(schema)
+
+
+def test_the_file_is_one_that_a_person_can_write(tmp_path):
+    file = tmp_path / "schema.yaml"
+    file.write_text(
+        "features:\n"
+        "- name: income\n"
+        "  kind: numeric\n"
+        "  bounds: [0, null]\n"
+        "- {name: education, kind: ordinal, levels: [none, school], change: increase}\n"
+        "- {name: job, kind: categorical}\n",
+        encoding="utf-8",
+    )
+    assert sl.Schema.load(str(file)) == sl.Schema(
+        [
+            sl.Numeric("income", bounds=(0, None)),
+            sl.Ordinal("education", levels=["none", "school"], change="increase"),
+            sl.Categorical("job"),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("features:\n- name: a\n  kind: [numeric\n", "line 4, column 1: not YAML"),
+        ("features:\n- name: a\n\tkind: numeric\n", "line 3, column 1: not YAML"),
+        ("a: b: c\n", "line 1, column 5: not YAML"),
+        ("features:\n- {name: a, kind: number}\n", "kind 'number'; expected one of 'numeric'"),
+        ("features:\n- {kind: numeric}\n", "Feature 1 of the file has no name"),
+        ("features:\n- income\n", "Feature 1 of the file has no name; got 'income'"),
+        (
+            "features:\n- {name: a, kind: numeric, bound: [0, 1]}\n",
+            r"unknown setting 'bound'. Did you mean 'bounds'\?",
+        ),
+        ("features:\n- {name: a, kind: ordinal}\n", "needs its levels"),
+        ("features:\n- {name: yes, kind: numeric}\n", "name .*got True"),
+        ("features: []\n", "at least one feature"),
+        ("- a\n", "a list under the key 'features'"),
+        ("", "a list under the key 'features'"),
+        ("features: a\n", "a list under the key 'features'"),
+        ("features:\n- {name: a, kind: [numeric]}\n", "kind"),
+    ],
+)
+def test_a_file_that_is_wrong_is_answered_by_name_and_place(tmp_path, text, said):
+    file = tmp_path / "schema.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(SchemaError, match=said) as caught:
+        sl.Schema.load(file)
+    assert str(file) in str(caught.value)
+
+
+def test_a_file_in_another_encoding_is_answered_by_name(tmp_path):
+    file = tmp_path / "schema.yaml"
+    file.write_bytes("features:\n- {name: größe, kind: numeric}\n".encode("latin-1"))
+    with pytest.raises(SchemaError, match=r"schema\.yaml: not UTF-8"):
+        sl.Schema.load(file)
+
+
+def test_a_file_that_is_not_there_is_answered_by_name(tmp_path):
+    with pytest.raises(SchemaError, match=r"no schema file at .*nowhere\.yaml"):
+        sl.Schema.load(tmp_path / "nowhere.yaml")
