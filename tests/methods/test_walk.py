@@ -1,0 +1,255 @@
+"""One person's loop with the program."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stepladder as sl
+from stepladder.errors import (
+    BoundsError,
+    ColumnError,
+    FrameError,
+    MissingValueError,
+    ParameterError,
+    ResultError,
+    SchemaError,
+)
+
+SCHEMA = sl.Schema(
+    [
+        sl.Numeric("income", bounds=(0, None), integer=True),
+        sl.Numeric("debt", bounds=(0, None), decimals=2),
+        sl.Ordinal("education", levels=["school", "bachelor", "master"], change="increase"),
+        sl.Categorical("job", levels=["clerk", "smith", "nurse"]),
+        sl.Numeric("age", change="never", integer=True),
+    ]
+)
+
+
+def score(rows: pd.DataFrame) -> np.ndarray:
+    """A smooth score that likes income, education and smiths, and dislikes debt."""
+    education = rows["education"].map({"school": 0, "bachelor": 1, "master": 2}).to_numpy(float)
+    total = (
+        rows["income"].to_numpy(float) / 20_000
+        - rows["debt"].to_numpy(float) / 5_000
+        + 0.5 * education
+        + 0.6 * (rows["job"] == "smith").to_numpy(float)
+        - 2.5
+    )
+    return 1 / (1 + np.exp(-total))
+
+
+@pytest.fixture(scope="module")
+def step() -> sl.StEP:
+    rng = np.random.default_rng(7)
+    n = 400
+    train = pd.DataFrame(
+        {
+            "income": rng.integers(10_000, 90_000, n),
+            "debt": rng.uniform(0, 9_000, n).round(2),
+            "education": rng.choice(["school", "bachelor", "master"], n),
+            "job": rng.choice(["clerk", "smith", "nurse"], n),
+            "age": rng.integers(20, 65, n),
+        }
+    )
+    return sl.StEP(paths=3).fit(train, score, schema=SCHEMA, goal=sl.Goal(threshold=0.6))
+
+
+PERSON = {
+    "income": 18_000,
+    "debt": 6_200.5,
+    "education": "bachelor",
+    "job": "clerk",
+    "age": 41,
+}
+
+
+def test_following_one_path_to_its_end_reaches_the_goal_in_the_steps_planned(step):
+    walk = step.walk(PERSON)
+    first = walk.directions()[0]
+    for left in range(first.steps_left, -1, -1):
+        offer = next(o for o in walk.directions() if o.path == first.path)
+        assert offer.steps_left == left
+        walk.take(first.path)
+        assert walk.score == pytest.approx(offer.score)
+    assert walk.done
+    assert walk.directions() == []
+    assert walk.reason == "the goal is met"
+    assert score(walk.row)[0] >= 0.6
+
+
+def test_offers_are_the_first_steps_of_the_paths_that_recourse_gives(step):
+    walk = step.walk(PERSON)
+    paths = step.recourse(pd.DataFrame([PERSON])).paths
+    for offer in walk.directions():
+        before = paths.query("path == @offer.path and step == 0").iloc[0]
+        after = paths.query("path == @offer.path and step == 1").iloc[0]
+        asked = {c.feature: (c.before, c.after) for c in offer.changes}
+        moved = [name for name in SCHEMA.names if before[name] != after[name]]
+        assert asked == {name: (before[name], after[name]) for name in moved}
+        assert offer.score == after["score"]
+
+
+def test_the_offers_come_soonest_goal_first_and_read_as_raw_units(step):
+    offers = step.walk(PERSON).directions()
+    assert [o.steps_left for o in offers] == sorted(o.steps_left for o in offers)
+    assert "income: 18,000 → " in " ".join(str(o) for o in offers)
+
+
+def test_a_row_off_the_path_is_taken_as_it_is_and_planned_from(step):
+    walk = step.walk(PERSON)
+    walk.directions()
+    happened = {**PERSON, "income": 16_500, "debt": 7_000.0, "age": 42}
+    walk.observe(happened)
+    assert walk.row.iloc[0].to_dict() == happened
+    assert walk.history[-1]["event"] == "observe"
+    assert walk.history[-1]["path"] is None
+    while not walk.done:
+        walk.take(walk.directions()[0].path)
+    assert walk.row["age"].iloc[0] == 42
+
+
+def test_a_row_that_an_offer_led_to_is_noted_with_its_path(step):
+    walk = step.walk(PERSON)
+    offer = walk.directions()[0]
+    reached = {**PERSON, **{c.feature: c.after for c in offer.changes}}
+    walk.observe(reached)
+    assert walk.history[-1]["path"] == offer.path
+
+
+def test_a_row_that_meets_the_goal_ends_the_walk(step):
+    walk = step.walk(PERSON)
+    walk.observe({**PERSON, "income": 88_000, "debt": 0.0})
+    assert walk.done
+
+
+def test_a_locked_feature_is_in_no_offer_until_it_is_unlocked(step):
+    walk = step.walk(PERSON)
+    walk.lock("debt")
+    walk.lock("job")
+    seen = set()
+    while not walk.done:
+        offers = walk.directions()
+        seen |= {c.feature for o in offers for c in o.changes}
+        walk.take(offers[0].path)
+    assert seen
+    assert seen.isdisjoint({"debt", "job"})
+    assert walk.row["debt"].iloc[0] == PERSON["debt"]
+
+    walk = step.walk(PERSON, locked=["debt", "education", "job"])
+    assert {c.feature for o in walk.directions() for c in o.changes} == {"income"}
+    walk.unlock("debt")
+    assert "debt" in {c.feature for o in walk.directions() for c in o.changes}
+    assert walk.locked == ("education", "job")
+
+
+def test_with_everything_locked_there_is_no_offer_and_a_reason(step):
+    walk = step.walk(PERSON, locked=SCHEMA.names)
+    assert walk.directions() == []
+    assert not walk.done
+    assert "positives can be reached" in walk.reason
+    with pytest.raises(ParameterError, match="no offer for path 0"):
+        walk.take(0)
+
+
+def test_the_history_tells_everything_in_order(step):
+    walk = step.walk(PERSON)
+    walk.take(walk.directions()[0].path)
+    walk.lock("job")
+    walk.unlock("job")
+    walk.observe(PERSON)
+    assert [h["event"] for h in walk.history] == ["start", "take", "lock", "unlock", "observe"]
+    assert walk.history[0]["row"] == PERSON
+    assert walk.history[2]["feature"] == "job"
+    assert walk.history[0]["score"] == pytest.approx(score(pd.DataFrame([PERSON]))[0])
+
+
+def test_a_walk_goes_on_from_its_json_as_if_it_had_never_stopped(step):
+    walk = step.walk(PERSON)
+    walk.take(walk.directions()[-1].path)
+    walk.lock("education")
+    walk.take(walk.directions()[0].path)
+    again = step.resume(walk.to_json())
+    assert again.directions() == walk.directions()
+    assert again.history == walk.history
+    assert again.locked == walk.locked
+    pd.testing.assert_frame_equal(again.row, walk.row)
+    assert json.loads(again.to_json()) == json.loads(walk.to_json())
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": {"features": 3}}', "not json"])
+def test_what_is_not_a_walk_is_refused(step, text):
+    with pytest.raises(ResultError, match="isn't a walk"):
+        step.resume(text)
+
+
+def test_a_walk_of_another_schema_is_refused(step):
+    content = json.loads(step.walk(PERSON).to_json())
+    content["schema"]["features"][0]["name"] = "wages"
+    with pytest.raises(ResultError, match="wages"):
+        step.resume(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("row", "error", "said"),
+    [
+        ({**PERSON, "debt": np.nan}, MissingValueError, "debt"),
+        ({**PERSON, "income": -1}, BoundsError, "income"),
+        ({k: v for k, v in PERSON.items() if k != "job"}, ColumnError, "job"),
+        (pd.DataFrame([PERSON, PERSON]), FrameError, "one row, got 2"),
+    ],
+)
+def test_a_bad_row_is_refused_and_the_walk_stays_where_it_was(step, row, error, said):
+    with pytest.raises(error, match=said):
+        step.walk(row)
+    walk = step.walk(PERSON)
+    with pytest.raises(error, match=said):
+        walk.observe(row)
+    assert walk.row.iloc[0].to_dict() == PERSON
+    assert len(walk.history) == 1
+
+
+def test_unknown_names_and_paths_are_answered_by_name(step):
+    walk = step.walk(PERSON)
+    with pytest.raises(SchemaError, match="Did you mean 'income'"):
+        walk.lock("incom")
+    with pytest.raises(ParameterError, match="isn't locked"):
+        walk.unlock("income")
+    with pytest.raises(ParameterError, match="path 7"):
+        walk.take(7)
+
+
+def test_a_row_may_be_a_series_or_a_frame(step):
+    series = pd.Series(PERSON)
+    frame = pd.DataFrame([PERSON], index=["somebody"])
+    assert step.walk(series).directions() == step.walk(frame).directions()
+
+
+def test_someone_already_at_the_goal_is_done_at_once(step):
+    walk = step.walk({**PERSON, "income": 88_000, "debt": 0.0})
+    assert walk.done
+    assert walk.directions() == []
+
+
+def test_the_published_method_walks_too_but_knows_no_locks(step):
+    rows = step.reference_.values
+    published = sl.StEP.published(paths=2).fit(
+        step.space_.to_frame(rows), score, space=step.space_, goal=sl.Goal(threshold=0.6)
+    )
+    walk = published.walk(PERSON)
+    for _ in range(50):
+        if walk.done:
+            break
+        walk.take(walk.directions()[0].path)
+    assert walk.done
+    with pytest.raises(ParameterError, match="locks"):
+        walk.lock("income")
+
+
+def test_a_walk_is_shown_in_one_line(step):
+    walk = step.walk(PERSON)
+    assert repr(walk) == f"Walk(score={walk.score:.3f}, 1 events, 3 offers)"
