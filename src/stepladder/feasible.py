@@ -113,7 +113,7 @@ class Feasible:
         """Values moved to allowed ones (as `snap`, for rows that are already values)."""
         rows = np.clip(allowed(self.space, values), self.lower, self.upper)
         moved = np.abs(values - self.start)
-        stays = moved <= np.maximum(np.abs(values - rows), _dust(self.space))
+        stays = moved <= np.maximum(np.abs(values - rows), self.space.dust)
         return np.where(stays, self.start, rows)
 
     def broken(self, values: Floats) -> Mask:
@@ -184,16 +184,6 @@ def allowed(space: Space, values: Floats) -> Floats:
         ):
             rows[:, f] = _allowed_column(space, feature, values[:, f])
     return rows
-
-
-def _dust(space: Space) -> Floats:
-    """(features,) how far a value may be off by rounding alone; none for a category."""
-    return np.array(
-        [
-            1e-9 * space.scale[space.slices[feature.name]][0] if feature.ordered else 0.0
-            for feature in space.schema.features
-        ]
-    )
 
 
 def _allowed_column(space: Space, feature: Feature, values: Floats) -> Floats:

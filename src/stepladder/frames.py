@@ -209,8 +209,8 @@ class Template:
                     dtype = pd.CategoricalDtype([*dtype.categories, *unknown], dtype.ordered)
             # a series, since pandas would guess the dtype of a bare array of objects
             return pd.Series(pd.array(cells, dtype=dtype).take(places), dtype=dtype, copy=False)
-        series = nw.new_series(name, cells, backend=self.library)
-        return _native(self.empty, name, series[places.tolist()])
+        column = _native(self.empty, name, nw.new_series(name, cells, backend=self.library))
+        return nw.from_native(column, series_only=True)[places.tolist()].to_native()
 
     def build(self, columns: Mapping[str, Any]) -> Frame:
         """A frame of this kind from native columns or arrays."""
@@ -224,7 +224,10 @@ def _native(empty: Frame, name: str, series: nw.Series[Any]) -> Any:
     """A polars or PyArrow column in the very type that column `name` of `empty` has."""
     native = series.to_native()
     if hasattr(empty.schema, "field"):  # PyArrow
-        return native.cast(empty.schema.field(name).type)
+        kind = empty.schema.field(name).type
+        if hasattr(kind, "value_type"):  # a dictionary, to which PyArrow casts nothing but text
+            return importlib.import_module("pyarrow").chunked_array([native.to_pylist()], kind)
+        return native.cast(kind)
     dtype = empty.schema[name]
     if isinstance(read(empty).schema[name], nw.Enum):
         known = dtype.categories.to_list()

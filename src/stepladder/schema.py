@@ -390,9 +390,10 @@ class Schema:
     def save(self, path: str | Path) -> None:
         import yaml  # only schemas on disk need it
 
-        text = yaml.safe_dump(
-            self.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None
-        )
+        content = self.to_dict()
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None)
+        if yaml.safe_load(text) != content:  # YAML folds exotic line ends; escaped they survive
+            text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None)
         Path(path).write_text(text, encoding="utf-8")
 
     @classmethod
@@ -477,7 +478,7 @@ def _feature_from(entry: Any, number: int) -> Feature:
         raise SchemaError(f"Feature {number} of the file has no name; got {entry!r}.")
     settings = dict(entry)
     name, kind = settings.pop("name"), settings.pop("kind", None)
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise SchemaError(
             f"Feature {name!r} has the kind {kind!r}; expected one of {listing(_KINDS)}."
         )

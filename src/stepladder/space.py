@@ -204,6 +204,14 @@ class Space:
 
     # ---- values ⇄ points ------------------------------------------------------------------
 
+    @cached_property
+    def dust(self) -> Floats:
+        """(features,) how far `to_values(to_points(…))` may be off by rounding; a level by none."""
+        dust = np.zeros(len(self.schema))
+        center, scale = self.center[self._columns], self.scale[self._columns]
+        dust[self._numbered] = 1e-12 * scale + 16 * np.finfo(float).eps * np.abs(center)
+        return dust
+
     def to_points(self, values: Floats) -> Floats:
         points = np.zeros((len(values), self.width))
         numbers = values[:, self._numbered]
@@ -392,12 +400,16 @@ def _number_column(template: Template, feature: Numeric, column: Floats) -> Any:
 def _without_dust(raw: Floats, center: Floats, single: Mask) -> Floats:
     """`raw` with the rounding dust of (x − mean) / scale · scale + mean taken off.
 
-    A value within a few units in the last place of a short decimal number (or, in a float32
-    column, of a number it can hold) is that number.
+    A value within a few units in the last place of a short decimal number is that number; in a
+    float32 column it is one that the column can hold.
     """
     size = np.maximum(np.abs(raw), np.abs(center))
-    with np.errstate(divide="ignore"):
+    dust = 8 * np.finfo(float).eps * size
+    with np.errstate(divide="ignore", over="ignore"):  # 0, and numbers beyond float32
         power = 10.0 ** np.clip(13 - np.floor(np.log10(size)), 0, 22)
-    with np.errstate(over="ignore"):  # a number beyond float32 isn't in such a column
-        likely = np.where(single, raw.astype(np.float32), np.rint(raw * power) / power)
-    return np.where(np.abs(likely - raw) <= 8 * np.finfo(float).eps * size, likely, raw)
+        likely = np.rint(raw * power) / power
+        if single.any():
+            likely = np.where(single, likely.astype(np.float32), likely)
+            held = np.where(single, raw.astype(np.float32), raw)
+            raw = np.where(np.abs(held - raw) <= dust, held, raw)
+    return np.where(np.abs(likely - raw) <= dust, likely, raw)

@@ -114,8 +114,7 @@ def assert_blame_is_right(case: Case, person: int, reason: str) -> None:
     """The features named are what keeps this person from the positive that asks for fewest."""
     named = {name for name in case.schema.names if re.search(rf"\b{name}\b", reason)}
     stopped = case.stopped(person)
-    assert named
-    assert named in stopped
+    assert named in stopped, (named, stopped, reason)
     assert len(named) == min(map(len, stopped))
 
 

@@ -64,7 +64,7 @@ class Move:
 
     def __str__(self) -> str:
         start = self.start.removesuffix(" a month")  # once is enough
-        return f"{self.action.lower()} from {start} to {self.end}"
+        return f"{self.action.lower()}: {start} → {self.end}"
 
 
 @dataclass(frozen=True)
@@ -135,13 +135,14 @@ def _moves(
 def instructive(plans: list[Plan], count: int) -> list[Plan]:
     """A few plans that differ in kind: each brings changes that those before it didn't.
 
-    Plans of a few steps and changes with several routes come first; who they are plays no part.
+    Readable plans come first: no raise to wait for, several routes, and on the nearest two changes
+    in three steps. Who the people are plays no part.
     """
 
-    def odd(plan: Plan) -> tuple[int, int, int]:
-        """How far a plan is from three routes, the nearest with two changes in three steps."""
+    def odd(plan: Plan) -> tuple[bool, int, int, int]:
         nearest = plan.routes[0]
         return (
+            "income" in nearest.features,
             -len(plan.routes),
             abs(len(nearest.features) - 2),
             abs(len(nearest.steps) - 3),

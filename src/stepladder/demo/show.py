@@ -118,7 +118,9 @@ def summary(demo: Demo, made: list[Plan]) -> Panel:
     grid.add_column(style="dim")
     for figure in figures:
         grid.add_row(*figure)
-    return Panel(grid, title="Everyone", title_align="left", padding=(1, 2), box=box.ROUNDED)
+    return Panel(
+        grid, title="[bold]Everyone[/]", title_align="left", padding=(1, 2), box=box.ROUNDED
+    )
 
 
 def _share(part: int, whole: int) -> str:
@@ -147,9 +149,15 @@ def page(plan: Plan) -> Panel:
         grid.add_column()
         for route in others:
             grid.add_row(f"in {_count(len(route.steps), 'step')}", _line(route))
-        parts += [Text(), Text("Or instead", style="bold"), grid]
+        parts += [Text("Or instead", style="bold"), grid]
     title = f"Applicant {plan.person}"
-    return Panel(Group(*parts), title=title, title_align="left", padding=(1, 2), box=box.ROUNDED)
+    return Panel(
+        Group(*parts),
+        title=f"[bold]{title}[/]",
+        title_align="left",
+        padding=(1, 2),
+        box=box.ROUNDED,
+    )
 
 
 def _steps(route: Route, score: float) -> Table:
@@ -159,18 +167,22 @@ def _steps(route: Route, score: float) -> Table:
     table.add_column("From", no_wrap=True)
     table.add_column("To", no_wrap=True, style="bold")
     table.add_column("Score", justify="right", no_wrap=True)
-    table.add_row("", "Today", "", "", percent(score))
+    table.add_row("", "Today", "", "", Text(percent(score), style=_style(score)))
     for number, step in enumerate(route.steps, 1):
         for i, move in enumerate(step.moves):
-            last = i == len(step.moves) - 1
+            done = i == len(step.moves) - 1
             table.add_row(
                 str(number) if i == 0 else "",
                 move.action,
                 move.start,
                 move.end,
-                percent(step.score) if last else "",
+                Text(percent(step.score) if done else "", style=_style(step.score)),
             )
     return table
+
+
+def _style(score: float) -> str:
+    return "bold green" if score >= mortgage.THRESHOLD else ""
 
 
 def _line(route: Route) -> str:
@@ -199,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     console.width = asked.width or min(console.width, WIDEST)
     demo = work(asked.seed, console)
     made = plans(demo.result)
-    console.print(introduction(demo))
+    console.print(introduction(demo), "")
     console.print(summary(demo, made))
     for plan in instructive(made, asked.people):
         console.print(page(plan))

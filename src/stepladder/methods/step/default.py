@@ -145,7 +145,7 @@ def _why_not(path: int, targets: Targets, feasible: Feasible, reference: Referen
     mine = slice(path - path % k, path - path % k + k)
     if targets.valid[mine].any():
         return "nothing in this path's cluster can be reached, and other paths have none to share"
-    stopped = feasible.take(np.array([path])).stopped(reference.values)
+    stopped = feasible.take(np.array([path])).broken(reference.values)
     fewest = stopped[stopped.sum(axis=1).argmin()]
     names = [n for n, stops in zip(feasible.space.schema.names, fewest, strict=True) if stops]
     return (

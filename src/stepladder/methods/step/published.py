@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from stepladder.clusters import Labels
 from stepladder.errors import ParameterError
 from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.direction import cluster_direction
@@ -49,6 +50,16 @@ class Rules:
     def falling(self) -> Mask:
         return self.space.columns_of(lambda f: f.change is Change.DECREASE)
 
+    @cached_property
+    def groups(self) -> list[slice]:
+        """The one-hot groups of two columns or more that may change."""
+        groups = [
+            self.space.slices[f.name]
+            for f in self.space.schema.features
+            if isinstance(f, Categorical) and f.change is not Change.NEVER
+        ]
+        return [where for where in groups if where.stop - where.start > 1]
+
     def kept(self, moves: Floats) -> Floats:
         """Moves (n, columns) in whole levels, and none the wrong way."""
         moves = moves.copy()
@@ -70,12 +81,10 @@ class Rules:
     def snapped(self, points: Floats) -> Floats:
         """Points with a single level set in each one-hot group of two columns or more."""
         points = points.copy()
-        for feature in self.space.schema.features:
-            where = self.space.slices[feature.name]
-            if isinstance(feature, Categorical) and where.stop - where.start > 1:
-                chosen = points[:, where].argmax(axis=1)
-                points[:, where] = 0.0
-                points[np.arange(len(points)), where.start + chosen] = 1.0
+        for where in self.groups:
+            chosen = points[:, where].argmax(axis=1)
+            points[:, where] = 0.0
+            points[np.arange(len(points)), where.start + chosen] = 1.0
         return points
 
 
@@ -105,59 +114,58 @@ class Published:
                 "Use sl.StEP(), or set change='never' in the schema."
             )
         space, rules = scorer.space, Rules(scorer.space)
-        n, k = len(starts), reference.slots
-        points = np.repeat(space.to_points(starts)[:, None], k, axis=1)
-        walked, scored = [points], [np.repeat(scores[:, None], k, axis=1)]
-        active, timed_out = np.ones((n, k), dtype=bool), False
-        steps = np.zeros((n, k), dtype=np.int64)
+        k, count = reference.slots, len(starts) * reference.slots
+        points = np.repeat(space.to_points(starts), k, axis=0)
+        active, timed_out = np.ones(count, dtype=bool), False
+        went, walked, scored = [np.arange(count)], [points.copy()], [np.repeat(scores, k)]
         rng = np.random.default_rng(self.random_state)
         for _ in range(self.max_steps):
             timed_out = pace.expired
             if timed_out or not active.any():
                 break
             drawn = rng.standard_normal(points.shape) if self.noise else None
-            moves = self._moves(points, active, reference)
-            at = np.flatnonzero(active)
-            wanted = rules.kept(moves.reshape(n * k, -1)[at])
+            going = np.flatnonzero(active)
+            moves = rules.kept(self._moves(points[going], going % k, reference))
             if drawn is not None:
-                wanted = rules.disturbed(wanted, self.noise, drawn.reshape(n * k, -1)[at])
-            points, score = points.copy(), scored[-1].copy()
-            flat = points.reshape(n * k, -1)
-            flat[at] = rules.snapped(flat[at] + wanted)
-            score.ravel()[at] = scorer.score_points(flat[at])
-            walked.append(points)
+                moves = rules.disturbed(moves, self.noise, drawn[going])
+            points[going] = rules.snapped(points[going] + moves)
+            score = scorer.score_points(points[going])
+            active[going] = ~scorer.met(score)
+            went.append(going)
+            walked.append(points[going])
             scored.append(score)
-            steps[active] += 1
-            active &= ~scorer.met(score)
-            pace.reached(int((~active.any(axis=1)).sum()))
-        taken = np.arange(len(walked)) <= steps[:, :, None]  # (n, k, steps made by anyone + 1)
-        rows = np.stack(walked, axis=2)[taken]
-        values, scored_rows = space.to_values(rows), np.stack(scored, axis=2)[taken]
-        ends = np.cumsum(steps.ravel() + 1)
+            pace.reached(int((~active.reshape(-1, k).any(axis=1)).sum()))
+        path = np.concatenate(went)
+        order = path.argsort(kind="stable")  # by path, and by step within a path
+        rows, row_scores = np.concatenate(walked)[order], np.concatenate(scored)[order]
+        values, ends = space.to_values(rows, tidy=False), np.cumsum(np.bincount(path))
+        origin = starts[path[order] // k]  # what hasn't moved is shown as it was
+        values = np.where(np.abs(values - origin) <= space.dust, origin, values)
         paths = []
-        for reached, end, length in zip(~active.ravel(), ends, steps.ravel() + 1, strict=True):
-            part = slice(end - length, end)
-            outcome, reason = self._ending(rows[part], scored_rows[part], reached, timed_out)
-            paths.append(Path(outcome, reason, values[part], rows[part], scored_rows[part]))
-        return [paths[i * k : (i + 1) * k] for i in range(n)]
+        for start, end, unfinished in zip([0, *ends[:-1]], ends, active, strict=True):
+            part = slice(start, end)
+            outcome, reason = self._ending(rows[part], row_scores[part], unfinished, timed_out)
+            paths.append(Path(outcome, reason, values[part], rows[part], row_scores[part]))
+        return [paths[i : i + k] for i in range(0, count, k)]
 
-    def _moves(self, points: Floats, active: Mask, reference: Reference) -> Floats:
-        """Equation 1 (n, k, columns) toward each path's own cluster, rescaled to the step size."""
+    def _moves(self, points: Floats, cluster: Labels, reference: Reference) -> Floats:
+        """Equation 1 (t, columns) toward each point's cluster (t,), rescaled to the step size."""
         moves = np.zeros_like(points)
-        for c, cluster in enumerate(reference.prepared):
-            going = active[:, c]
-            here = points[going, c][:, reference.columns]
-            toward = cluster_direction(here, cluster, self.alpha)
-            sizes = np.linalg.norm(toward, axis=1, keepdims=True)
-            scale = np.divide(self.step_size, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-            moves[np.ix_(going, np.array([c]), reference.columns)] = (toward * scale)[:, None]
+        here = points[:, reference.columns]
+        toward = np.empty_like(here)
+        for c, positives in enumerate(reference.prepared):
+            own = cluster == c
+            toward[own] = cluster_direction(here[own], positives, self.alpha)
+        sizes = np.linalg.norm(toward, axis=1, keepdims=True)
+        scale = np.divide(self.step_size, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+        moves[:, reference.columns] = toward * scale
         return moves
 
     def _ending(
-        self, points: Floats, scores: Floats, reached: bool, timed_out: bool
+        self, points: Floats, scores: Floats, unfinished: bool, timed_out: bool
     ) -> tuple[Outcome, str]:
         steps = len(scores) - 1
-        if reached:
+        if not unfinished:
             return Outcome.REACHED, "meets the goal"
         if timed_out:
             return Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"

