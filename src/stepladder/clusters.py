@@ -34,7 +34,8 @@ def partition(points: Floats, count: int, clusterer: Clusterer, random_state: in
         from sklearn.cluster import KMeans  # scikit-learn costs a second; only fit needs it
 
         clusterer = KMeans(n_init=10)
-        count = min(count, len(np.unique(points, axis=0)))  # it warns where points coincide
+    if count > 1 and not finds_own_number(clusterer):
+        count = min(count, len(np.unique(points, axis=0)))  # equal points can't be told apart
     return _numbered(_asked(clusterer, count, random_state).fit_predict(points))
 
 

@@ -163,7 +163,7 @@ def _limits(feature: Feature) -> tuple[float, float]:
 def _is_outside(space: Space, feature: Feature, values: Floats) -> Mask:
     """Which values break the feature's bounds; in a float32 column, bounds are float32 too."""
     low, high = _limits(feature)
-    if space.template.is_single_precision(feature.name):
+    if isinstance(feature, Numeric) and space.template.is_single_precision(feature.name):
         low, high = min(low, float(np.float32(low))), max(high, float(np.float32(high)))
     return (values < low) | (values > high)
 

@@ -204,7 +204,7 @@ class Template:
         if isinstance(self.empty, pd.DataFrame):
             dtype: Any = self.empty[name].dtype
             if isinstance(dtype, pd.CategoricalDtype):
-                unknown = [v for v in levels if v not in dtype.categories]
+                unknown = [v for v in cells if v is not None and v not in dtype.categories]
                 if unknown:  # the schema may know levels that this frame's dtype doesn't
                     dtype = pd.CategoricalDtype([*dtype.categories, *unknown], dtype.ordered)
             # a series, since pandas would guess the dtype of a bare array of objects

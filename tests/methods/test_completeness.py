@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 from tests.methods.cases import Case, cases
 
 import stepladder as sl
@@ -33,7 +35,7 @@ def methods(draw: st.DrawFn, most_paths: int) -> sl.StEP:
                 [sl.Volcano(2, 0.5), sl.Volcano(2, 0.5), sl.Sloped(1.5), sl.Power(2), sl.Unit()]
             )
         ),
-        clusterer=draw(st.sampled_from([None, None, "random"])),
+        clusterer=draw(st.sampled_from([KMeans(n_init=1), "random"])),  # ten tries take long
         random_state=draw(st.integers(0, 3)),
         distance=draw(st.sampled_from(["euclidean", "euclidean", "mahalanobis", weights])),
     )
@@ -44,49 +46,50 @@ def solved(case: Case, step: sl.StEP) -> sl.Recourse:
     return step.recourse(case.people, locked=case.locked)
 
 
-def rows_of(case: Case, result: sl.Recourse, person: int, path: int):
-    """One path's rows as the caller sees them, raw features only, and their scores."""
-    frame = result.paths
-    mine = frame[(frame["person"] == person) & (frame["path"] == path)]
-    assert list(mine["step"]) == list(range(len(mine)))
-    return mine[list(case.schema.names)], mine["score"].to_numpy()
+Walked = dict[tuple[int, int], tuple[pd.DataFrame, np.ndarray]]
 
 
-def assert_every_row_is_true(case: Case, result: sl.Recourse) -> None:
+def walked(case: Case, result: sl.Recourse) -> Walked:
+    """Each path's rows as the caller sees them, raw features only, and their scores."""
+    found = {}
+    for (person, path), mine in result.paths.groupby(["person", "path"]):
+        assert list(mine["step"]) == list(range(len(mine)))
+        found[person, path] = mine[list(case.schema.names)], mine["score"].to_numpy()
+    slots = len(result.routes[0])
+    assert sorted(found) == [(i, c) for i in range(len(case.people)) for c in range(slots)]
+    return found
+
+
+def assert_every_row_is_true(case: Case, result: sl.Recourse, paths: Walked) -> None:
     """All rows start at the person, keep every rule and score as reported; ends meet the goal."""
-    final = result.final
-    for person in range(len(case.people)):
-        feasible = sl.Feasible.of(result.space, case.people.iloc[[person]], locked=case.locked)
-        ends = final[final["person"] == person]
-        assert list(ends["path"]) == list(range(len(ends)))
-        for path, outcome, score in zip(ends["path"], ends["outcome"], ends["score"], strict=True):
-            rows, scores = rows_of(case, result, person, path)
-            assert (rows.dtypes == case.people.dtypes).all()
-            assert (rows.iloc[[0]].to_numpy() == case.people.iloc[[person]].to_numpy()).all()
-            assert case.broken_rules(person, rows) == []
-            assert feasible.check(rows) == []
-            np.testing.assert_array_equal(scores, case.model(rows))
-            assert score == scores[-1]
-            met = case.met(rows)
-            assert met[-1] == (outcome in ("reached", "already_positive"))
-            assert not met[:-1].any()  # nobody is sent on from a row that would do
+    ends = result.final.set_index(["person", "path"])
+    for (person, path), (rows, scores) in paths.items():
+        today = case.people.iloc[[person]]
+        assert (rows.dtypes == case.people.dtypes).all()
+        assert (rows.iloc[[0]].to_numpy() == today.to_numpy()).all()
+        assert case.broken_rules(person, rows) == []
+        assert sl.Feasible.of(result.space, today, locked=case.locked).check(rows) == []
+        np.testing.assert_array_equal(scores, case.model(rows))
+        end = ends.loc[person, path]
+        assert end["score"] == scores[-1]
+        met = case.met(rows)
+        assert met[-1] == (end["outcome"] in ("reached", "already_positive"))
+        assert not met[:-1].any()  # nobody is sent on from a row that would do
 
 
-def assert_nothing_is_asked_twice(case: Case, result: sl.Recourse) -> None:
+def assert_nothing_is_asked_twice(case: Case, paths: Walked) -> None:
     """Each feature of a path goes one way only, a category changes once, no step is empty."""
-    for person, routes in enumerate(result.routes):
-        for path in range(len(routes)):
-            rows, _ = rows_of(case, result, person, path)
-            moved = np.zeros(max(len(rows) - 1, 0), dtype=bool)
-            for feature in case.schema.features:
-                moves = np.diff(case.ranked(feature.name, rows[feature.name]))
-                moved |= moves != 0
-                if feature.kind == "categorical":
-                    assert np.count_nonzero(moves) <= 1, f"{feature.name} changes twice"
-                else:
-                    one_way = (moves >= 0).all() or (moves <= 0).all()
-                    assert one_way, f"{feature.name} goes to and fro: {moves}"
-            assert moved.all(), "a step changes nothing"
+    for rows, _ in paths.values():
+        moved = np.zeros(len(rows) - 1, dtype=bool)
+        for feature in case.schema.features:
+            moves = np.diff(case.ranked(feature.name, rows[feature.name]))
+            moved |= moves != 0
+            if feature.kind == "categorical":
+                assert np.count_nonzero(moves) <= 1, f"{feature.name} changes twice"
+            else:
+                one_way = (moves >= 0).all() or (moves <= 0).all()
+                assert one_way, f"{feature.name} goes to and fro: {moves}"
+        assert moved.all(), "a step changes nothing"
 
 
 def assert_complete(case: Case, step: sl.StEP, result: sl.Recourse) -> None:
@@ -103,8 +106,10 @@ def assert_complete(case: Case, step: sl.StEP, result: sl.Recourse) -> None:
             assert outcomes[path] is sl.Outcome.REACHED, result.routes[person][path].reason
         if reachable.any():
             assert status["outcome"][person] == "reached"
-            # A path without a reachable positive of its own shares those of another.
-            assert outcomes.count(sl.Outcome.REACHED) == min(len(outcomes), reachable.sum())
+            if len(reachable) <= targets.ENOUGH:
+                # A path with nothing of its own gets some of another's, while there are two left.
+                different = case.projected(person, case.positives)[reachable].drop_duplicates()
+                assert outcomes.count(sl.Outcome.REACHED) >= min(len(outcomes), len(different))
         else:
             assert set(outcomes) == {sl.Outcome.UNREACHABLE}
             assert_blame_is_right(case, person, status["reason"][person])
@@ -120,8 +125,9 @@ def assert_blame_is_right(case: Case, person: int, reason: str) -> None:
 
 def assert_promises_are_kept(case: Case, step: sl.StEP) -> None:
     result = solved(case, step)
-    assert_every_row_is_true(case, result)
-    assert_nothing_is_asked_twice(case, result)
+    paths = walked(case, result)
+    assert_every_row_is_true(case, result, paths)
+    assert_nothing_is_asked_twice(case, paths)
     assert_complete(case, step, result)
 
 

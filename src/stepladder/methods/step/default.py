@@ -70,8 +70,11 @@ class Default:
         """The paths of people at values (n, features), all advancing together."""
         k = reference.slots
         feasible = Feasible.around(scorer.space, starts, locked=locked)
-        targets = reachable(feasible, reference, scorer, pace, ask=self.options.project)
-        if self.options.replace:
+        replace = self.options.replace
+        targets = reachable(
+            feasible, reference, scorer, pace, ask=self.options.project, patient=not replace
+        )
+        if replace:
             share(targets, k)
         each = feasible.take(np.repeat(np.arange(len(starts)), k))
         search = Search(
@@ -79,7 +82,7 @@ class Default:
         )
         trail = search.walk(each, np.repeat(scores, k), targets, reference, scorer, pace)
         if not pace.expired:
-            self._finish(trail, each, scorer)
+            self._finish(trail, each, scorer, pace)
         late = pace.expired
         taken = np.arange(trail.values.shape[1]) <= trail.steps[:, None]
         rows, scored = trail.values[taken], trail.scores[taken]
@@ -91,7 +94,7 @@ class Default:
             paths.append(Path(outcome, reason, rows[part], points[part], scored[part]))
         return [paths[i * k : (i + 1) * k] for i in range(len(starts))]
 
-    def _finish(self, trail: Trail, feasible: Feasible, scorer: Scorer) -> None:
+    def _finish(self, trail: Trail, feasible: Feasible, scorer: Scorer, pace: Pace) -> None:
         """Shorten the paths that reached the goal, pare them down and lay them again. In place."""
         done = np.flatnonzero(trail.reached)
         if not len(done) or not (self.options.shorten or self.options.take_back):
@@ -100,7 +103,7 @@ class Default:
         if self.options.shorten:
             ends = finish.shortened(trail, ends, done, feasible, scorer)
         if self.options.take_back:
-            ends = finish.taken_back(ends, feasible.take(done), scorer)
+            ends = finish.taken_back(ends, feasible.take(done), scorer, pace)
             rows, steps = finish.laid_again(
                 trail.values[done], trail.steps[done], ends, scorer.space, self.step_size
             )
@@ -145,7 +148,7 @@ def _why_not(path: int, targets: Targets, feasible: Feasible, reference: Referen
     mine = slice(path - path % k, path - path % k + k)
     if targets.valid[mine].any():
         return "nothing in this path's cluster can be reached, and other paths have none to share"
-    stopped = feasible.take(np.array([path])).broken(reference.values)
+    stopped = feasible.take(np.array([path])).broken(reference.found)
     fewest = stopped[stopped.sum(axis=1).argmin()]
     names = [n for n, stops in zip(feasible.space.schema.names, fewest, strict=True) if stops]
     return (

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.feasible import Feasible
+from stepladder.methods.pace import Pace
 from stepladder.methods.step.search import Trail
 from stepladder.schema import Categorical
 from stepladder.scorer import Scorer
@@ -48,7 +49,7 @@ def first_on_line(
     return np.where(met.any(axis=1, keepdims=True), first, ends)
 
 
-def taken_back(ends: Floats, feasible: Feasible, scorer: Scorer) -> Floats:
+def taken_back(ends: Floats, feasible: Feasible, scorer: Scorer, pace: Pace) -> Floats:
     """Ends (p, features) less every change that the goal doesn't need.
 
     Whole features go first, the most wasteful first; then what is left shrinks toward the start.
@@ -57,6 +58,8 @@ def taken_back(ends: Floats, feasible: Feasible, scorer: Scorer) -> Floats:
     waste = _waste(ends, feasible, scorer)
     order = np.argsort(-waste, axis=1, kind="stable")
     for rank in range(int((waste > 0).sum(axis=1).max(initial=0))):
+        if pace.expired:  # what isn't taken back by then stays: the path is good without it
+            return ends
         feature = order[:, rank]
         paths = np.flatnonzero(waste[np.arange(len(ends)), feature] > 0)
         trial = _reverted(ends, start, paths, feature[paths])
@@ -131,13 +134,15 @@ def _kept(points: Floats, steps: Counts, step_size: float) -> Mask:
     kept[:, 0] = True
     places, here = np.arange(points.shape[1]), np.zeros(len(points), dtype=np.intp)
     while (moving := np.flatnonzero(here < steps)).size:
-        at = here[moving]
-        apart = np.linalg.norm(points[moving] - points[moving, at][:, None], axis=2)
-        ahead = (places > at[:, None]) & (places <= steps[moving, None])
+        apart = np.linalg.norm(points[moving] - points[moving, here[moving]][:, None], axis=2)
+        ahead = (places > here[moving, None]) & (places <= steps[moving, None]) & (apart > 0)
         near = ahead & (apart <= step_size * (1 + 1e-9))
         furthest = near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)
-        here[moving] = np.where(near.any(axis=1), furthest, at + 1)
-        kept[moving, here[moving]] = True
+        # A level may be further away than a step; it's still the next thing to do.
+        following = np.where(near.any(axis=1), furthest, ahead.argmax(axis=1))
+        goes_on = ahead.any(axis=1)
+        here[moving] = np.where(goes_on, following, steps[moving])
+        kept[moving[goes_on], following[goes_on]] = True
     return kept
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -184,10 +184,11 @@ class StEP:
                     "Start with sl.Schema.infer(train, never=[…], increase=[…])."
                 )
             space = Space.fit(schema, train)
-        elif schema is not None and schema.names != space.schema.names:
+        elif schema is not None and _rules(schema) != _rules(space.schema):
+            other = next(f for f in _rules(schema) ^ _rules(space.schema))
             raise SchemaError(
-                f"The schema names {schema.names} but the space was fitted for "
-                f"{space.schema.names}. Fit the space with the same schema."
+                f"The schema and the space it was given with differ in {other[0]!r}. Fit the "
+                "space with the same schema, or leave one of them out."
             )
         if not space.changeable.any():
             raise SchemaError(
@@ -206,17 +207,18 @@ class StEP:
         positive = accepted & self._labelled(labels, len(values), scorer)
         if not positive.any():
             raise PositivesError(_no_positives(scorer, scores[whole], accepted, len(values)))
-        self.space_, self.scorer_ = space, scorer
+        reference = self._reference(values[positive], space)
+        if self.spare_clusters:
+            turned_down = whole & ~accepted
+            reference = self._without_outlying(
+                reference, values[turned_down], scores[turned_down], scorer
+            )
+        self.space_, self.scorer_, self.reference_ = space, scorer, reference
         self.counts_ = {
             "rows": len(values),
             "positives": int(positive.sum()),
             "missing_value": int((~whole).sum()),
         }
-        self.reference_ = self._reference(
-            allowed(space, values[positive]), self.paths + self.spare_clusters
-        )
-        if self.spare_clusters:
-            self._drop_outlying(values[whole & ~accepted], scores[whole & ~accepted])
         return self
 
     @staticmethod
@@ -230,24 +232,24 @@ class StEP:
             )
         return scorer.is_desired(given)
 
-    def _reference(self, values: Floats, clusters: int) -> Reference:
-        space = self.space_
+    def _reference(self, found: Floats, space: Space) -> Reference:
+        clusters = self.paths + self.spare_clusters
+        values = found if self.is_published else allowed(space, found)
         points, columns = space.to_points(values), space.changeable
         seen = np.clip(points[:, columns], -CLIP, CLIP) if self.options.changeable else points
         labels = partition(seen, clusters, self.clusterer, self.random_state)
-        found = int(labels.max()) + 1
         return Reference(
             values=values,
+            found=found,
             points=points,
             clusters=labels,
-            slots=found if finds_own_number(self.clusterer) else clusters,
+            slots=int(labels.max()) + 1 if finds_own_number(self.clusterer) else clusters,
             columns=columns,
-            metric=self._metric(points[:, columns]),
+            metric=self._metric(points[:, columns], space),
         )
 
-    def _metric(self, points: Floats) -> Metric | None:
+    def _metric(self, points: Floats, space: Space) -> Metric | None:
         """The distance as the kernels know it, over the changeable columns."""
-        space = self.space_
         if self.distance == "euclidean":
             return None
         if self.distance == "mahalanobis":
@@ -259,8 +261,10 @@ class StEP:
             weights[space.slices[name]] = _number(f"distance[{name!r}]", weight, above=0.0)
         return weighting(weights[space.changeable])
 
-    def _drop_outlying(self, values: Floats, scores: Floats) -> None:
-        """Keep `paths` clusters: none that lies far out by the paper's rule, shortest paths first.
+    def _without_outlying(
+        self, reference: Reference, values: Floats, scores: Floats, scorer: Scorer
+    ) -> Reference:
+        """`paths` of the clusters: none that lies far out by the paper's rule, shortest path first.
 
         Path lengths are taken from reference rows that are turned down.
         """
@@ -270,22 +274,22 @@ class StEP:
                 "paths to each cluster are; the model accepts all of them. Use spare_clusters=0."
             )
         chosen = np.random.default_rng(self.random_state).permutation(len(values))[:SAMPLE]
-        routes = self._walk(values[chosen], scores[chosen], Pace(len(chosen), False, None))
+        pace = Pace(len(chosen), progress=False, time_budget=None)
+        routes = self._walker().walk(values[chosen], scores[chosen], reference, scorer, pace)
         lengths = np.array([[path.length for path in paths] for paths in routes]).mean(axis=0)
         far_out = outlying(lengths)
         order = np.lexsort((lengths, far_out))[: self.paths]
-        kept = np.full(self.reference_.slots + 1, -1, dtype=np.intp)  # the last one is for −1
+        kept = np.full(reference.slots + 1, -1, dtype=np.intp)  # the last one is for −1
         kept[np.sort(order)] = np.arange(len(order))
-        clusters = kept[self.reference_.clusters]
+        clusters = kept[reference.clusters]
         inside = clusters >= 0
-        old = self.reference_
-        self.reference_ = Reference(
-            values=old.values[inside],
-            points=old.points[inside],
+        return replace(
+            reference,
+            values=reference.values[inside],
+            found=reference.found[inside],
+            points=reference.points[inside],
             clusters=clusters[inside],
             slots=len(order),
-            columns=old.columns,
-            metric=old.metric,
         )
 
     # ---- recourse -------------------------------------------------------------------------
@@ -356,11 +360,7 @@ class StEP:
         met = np.zeros(len(values), dtype=bool)
         met[whole] = self.scorer_.met(scores[whole])
         for i in np.flatnonzero(~whole):
-            names = [
-                n
-                for n, gone in zip(self.space_.schema.names, np.isnan(values[i]), strict=True)
-                if gone
-            ]
+            names = [self.space_.schema.names[f] for f in np.flatnonzero(np.isnan(values[i]))]
             reason = f"no value for {', '.join(names)}"
             points = np.full((1, self.space_.width), np.nan)
             path = Path(Outcome.MISSING_VALUE, reason, values[[i]], points, scores[[i]])
@@ -372,10 +372,13 @@ class StEP:
         pace.bank(len(values) - len(asking))
         if not self.is_published:  # bounds a row already breaks are bad input, whoever is asked
             Feasible.around(self.space_, values[whole], labels[whole])
+        walker = self._walker()
         size = max(1, min(1024, PAIRS // len(self.reference_.values)))
         for start in range(0, len(asking), size):
             part = asking[start : start + size]
-            found = self._walk(values[part], scores[part], pace, locked)
+            found = walker.walk(
+                values[part], scores[part], self.reference_, self.scorer_, pace, locked
+            )
             for i, paths in zip(part, found, strict=True):
                 routes[i] = paths
             pace.bank(len(part))
@@ -386,17 +389,18 @@ class StEP:
         row = values[None]
         return Path(outcome, reason, row, self.space_.to_points(row), np.array([score]))
 
-    def _walk(
-        self, values: Floats, scores: Floats, pace: Pace, locked: tuple[str, ...] = ()
-    ) -> list[list[Path]]:
-        """The paths of people who aren't at the goal yet."""
+    def _walker(self) -> Published | Default:
+        """What leads people who aren't at the goal yet."""
         if self.is_published:
-            walker: Published | Default = Published(
+            return Published(
                 self.alpha, self.step_size, self.max_steps, self.noise, self.random_state
             )
-        else:
-            walker = Default(self.alpha, self.step_size, self.max_steps, self.options)
-        return walker.walk(values, scores, self.reference_, self.scorer_, pace, locked)
+        return Default(self.alpha, self.step_size, self.max_steps, self.options)
+
+
+def _rules(schema: Schema) -> set[tuple[str, str, str]]:
+    """What a schema says of each feature beyond its levels, which a space may have learned."""
+    return {(f.name, f.kind, f.change.value) for f in schema.features}
 
 
 def _whole(name: str, value: Any, least: int) -> int:

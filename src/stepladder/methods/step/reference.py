@@ -21,6 +21,8 @@ class Reference:
     """
 
     values: Floats
+    found: Floats
+    """(N, features) the same rows as they were found, decimals that aren't allowed included"""
     points: Floats
     clusters: Labels
     slots: int

@@ -46,11 +46,18 @@ class Targets:
 
 
 def reachable(
-    feasible: Feasible, reference: Reference, scorer: Scorer, pace: Pace, *, ask: bool
+    feasible: Feasible,
+    reference: Reference,
+    scorer: Scorer,
+    pace: Pace,
+    *,
+    ask: bool,
+    patient: bool,
 ) -> Targets:
     """The targets of n people's k paths, as n · k rows, person by person.
 
-    Without `ask`, the nearest projected positives are taken on trust.
+    Without `ask`, the nearest projected positives are taken on trust. Unless `patient`, a path
+    with nothing near is left without, for others to `share` with it.
     """
     n, k = len(feasible), reference.slots
     sizes = np.array([len(members) for members in reference.members])
@@ -64,41 +71,56 @@ def reachable(
     while undecided.any() and not pace.expired:
         path, positive = _next_block(undecided, distances, asked, reference, block)
         if ask:
-            met = _meets_goal(feasible, path // k, positive, reference, scorer)
+            met = _meets_goal(feasible, path // k, positive, reference, scorer, pace)
             path, positive = path[met], positive[met]
         paths.append(path)
         positives.append(positive)
         counts += np.bincount(path, minlength=n * k).reshape(n, k)
-        in_vain = (counts == 0) & (block >= PATIENCE) & (counts.max(axis=1, keepdims=True) > 1)
-        undecided = (sizes > block) & (counts < ENOUGH) & ~in_vain
+        undecided = (sizes > block) & (counts < ENOUGH)
+        if block >= PATIENCE and not patient:
+            found = _gathered(paths, positives, feasible, reference)
+            for i in np.flatnonzero((undecided & (counts == 0)).any(axis=1)):
+                if _different(found, slice(i * k, i * k + k)) >= k:
+                    undecided[i] &= counts[i] > 0
         block *= GROWTH
     return _gathered(paths, positives, feasible, reference)
+
+
+def _different(targets: Targets, paths: slice) -> int:
+    """How many targets some paths have, those that a path has twice counted once."""
+    pairs = zip(targets.points[paths], targets.valid[paths], strict=True)
+    return sum(len(np.unique(points[valid], axis=0)) for points, valid in pairs)
 
 
 def share(targets: Targets, slots: int) -> None:
     """Give each path without a target half of those of the same person's richest path.
 
-    In place. The halves lie around the nearest target and around the one farthest from it.
+    In place. The halves lie around the nearest target and around the one farthest from it, so a
+    path whose targets are all the same row has none to give.
     """
     counts = targets.valid.sum(axis=1)
     for empty in np.flatnonzero(counts == 0):
         mine = np.arange(empty - empty % slots, empty - empty % slots + slots)
-        rich = mine[counts[mine].argmax()]
-        if counts[rich] < 2:
-            continue
-        places = np.flatnonzero(targets.valid[rich])
-        points = targets.points[rich, places]
-        from_first = np.linalg.norm(points - points[0], axis=1)
-        far = int(from_first.argmax())
-        leaves = np.linalg.norm(points - points[far], axis=1) < from_first
-        leaves[far] = True
-        leaves[0] = False
-        moved = places[leaves]
-        for array in (targets.values, targets.points):
-            array[empty, moved] = array[rich, moved]
-        targets.valid[empty, moved] = True
-        targets.valid[rich, moved] = False
-        counts[empty], counts[rich] = len(moved), counts[rich] - len(moved)
+        for rich in mine[np.argsort(-counts[mine], kind="stable")]:
+            moved = _farther_half(targets, rich)
+            if len(moved):
+                for array in (targets.values, targets.points):
+                    array[empty, moved] = array[rich, moved]
+                targets.valid[empty, moved] = True
+                targets.valid[rich, moved] = False
+                counts[empty], counts[rich] = len(moved), counts[rich] - len(moved)
+                break
+
+
+def _farther_half(targets: Targets, path: int) -> Places:
+    """The places of those targets that lie nearer to the farthest one than to the nearest."""
+    places = np.flatnonzero(targets.valid[path])
+    if len(places) < 2:
+        return places[:0]
+    points = targets.points[path, places]
+    from_first = np.linalg.norm(points - points[0], axis=1)
+    from_far = np.linalg.norm(points - points[from_first.argmax()], axis=1)
+    return np.asarray(places[from_far < from_first])
 
 
 def _next_block(
@@ -126,11 +148,18 @@ def _next_block(
 
 
 def _meets_goal(
-    feasible: Feasible, people: Places, positives: Places, reference: Reference, scorer: Scorer
+    feasible: Feasible,
+    people: Places,
+    positives: Places,
+    reference: Reference,
+    scorer: Scorer,
+    pace: Pace,
 ) -> Mask:
     """Whether each positive still meets the goal once it's projected onto that person's set."""
-    met = np.empty(len(people), dtype=bool)
+    met = np.zeros(len(people), dtype=bool)
     for start in range(0, len(people), 2**17):
+        if pace.expired:
+            break
         part = slice(start, start + 2**17)
         rows = _projected(feasible, people[part], reference.values[positives[part]])
         met[part] = scorer.met(scorer.score(rows))
