@@ -360,7 +360,7 @@ def _ask_torch(model: Any, rows: Any) -> NDArray[Any]:
     model.eval()  # dropout and batch statistics would make the same row score differently
     try:
         with torch.inference_mode():
-            tensor = torch.as_tensor(np.asarray(rows, dtype=np.float64))
+            tensor = torch.as_tensor(np.array(rows, dtype=np.float64))
             answer = model(tensor.to(dtype=like.dtype, device=like.device))
             return np.asarray(answer.cpu().double().numpy())
     finally:  # part of a module may have been frozen, so each gets its own flag back
