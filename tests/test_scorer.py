@@ -312,7 +312,7 @@ def test_a_single_output_is_the_second_class_and_the_rest_the_first(model):
     plain = scores(model)
     assert (scores(model, goal=sl.Goal(desired=1)) == plain).all()
     assert scores(model, goal=sl.Goal(desired=0)) == pytest.approx(1 - plain)
-    with pytest.raises(ModelError, match="single output.*no class 'approved'"):
+    with pytest.raises(ModelError, match=r"single output.*no class 'approved'"):
         scores(model, goal=sl.Goal(desired="approved"))
 
 
@@ -332,7 +332,9 @@ def test_an_open_range_has_one_end():
 def test_the_threshold_itself_meets_the_goal():
     goal = sl.Goal(threshold=0.7)
     assert goal.met(np.array([0.69, 0.7, 0.71])).tolist() == [False, True, True]
-    assert goal.shortfall(np.array([0.5, 0.9])) == pytest.approx([0.2, 0.0])
+    assert goal.margin(np.array([0.5, 0.9])) == pytest.approx([-0.2, 0.2])
+    inside = sl.Goal.between(0, 10).margin(np.array([-1.0, 4.0, 12.0]))
+    assert inside == pytest.approx([-1.0, 4.0, -2.0])
 
 
 def test_a_goal_reads_as_words():

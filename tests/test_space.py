@@ -209,7 +209,7 @@ def test_any_number_at_all_comes_back_within_rounding(column: list[float]):
     space = sl.Space.fit(sl.Schema([sl.Numeric("x")]), frame)
     decoded = space.decode(space.encode(frame))["x"].to_numpy()
     size = np.maximum(np.abs(column), np.abs(space.center[0]))
-    assert (np.abs(decoded - column) <= 8 * np.finfo(float).eps * size).all()
+    assert (np.abs(decoded - column) <= 16 * np.finfo(float).eps * size).all()
 
 
 def test_numbers_in_the_thousands_of_millions_keep_their_cents():

@@ -62,6 +62,8 @@ def _asked(clusterer: Any, count: int, random_state: int) -> Any:
             f"clusterer must be None (k-means), 'random' or a scikit-learn clusterer with "
             f"fit_predict; got {clusterer!r}."
         )
+    if not hasattr(clusterer, "get_params"):  # no settings to take over
+        return clusterer
     copy = clone(clusterer)
     known = copy.get_params(deep=False)
     settings: dict[str, Any] = {

@@ -202,13 +202,15 @@ def _inside(space: Space, feature: Feature, end: float, inwards: float) -> float
     """The allowed value nearest to a bound that isn't beyond it (`inwards`: ±infinity)."""
     if np.isinf(end):
         return end
-    allowed = float(_allowed_column(space, feature, np.array([end]))[0])
-    if (allowed - end) * np.sign(inwards) >= 0:
-        return allowed
     places = feature.places if isinstance(feature, Numeric) else 0
-    if places is not None:
-        return _inside(space, feature, allowed + np.sign(inwards) * 10.0**-places, inwards)
-    return float(np.nextafter(np.float32(allowed), np.float32(inwards)))
+    step = 0.0 if places is None else 10.0**-places
+    if isinstance(feature, Numeric) and space.template.is_single_precision(feature.name):
+        step = max(step, float(np.spacing(np.float32(abs(end)))))
+    way = np.sign(inwards)
+    nearest = _allowed_column(space, feature, np.array([end]))
+    while (nearest[0] - end) * way < 0:
+        nearest = _allowed_column(space, feature, nearest + way * step)
+    return float(nearest[0])
 
 
 def _encoded_box(

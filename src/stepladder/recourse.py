@@ -186,13 +186,13 @@ class Recourse:
             for i, routes in enumerate(self.routes)
             if routes[0].outcome is not Outcome.ALREADY_POSITIVE
         ]
-        n, k = len(asked), max(self._slots, 1)
+        n, k, width = len(asked), max(self._slots, 1), self.space.width
         flat = [path for i in asked for path in self.routes[i]]
         starts = np.repeat(self._starts[asked], k, axis=0)
         ends = _stacked([path.values[-1:] for path in flat], len(self.space.schema))
         return Paths(
-            start=_stacked([self.routes[i][0].points[:1] for i in asked], self.space.width),
-            ends=_stacked([p.points[-1:] for p in flat], self.space.width).reshape(n, k, -1),
+            start=_stacked([self.routes[i][0].points[:1] for i in asked], width),
+            ends=_stacked([p.points[-1:] for p in flat], width).reshape(n, k, width),
             reached=np.array([p.outcome is Outcome.REACHED for p in flat], bool).reshape(n, k),
             lengths=np.array([p.length for p in flat], float).reshape(n, k),
             steps=np.array([p.steps for p in flat], np.int64).reshape(n, k),
@@ -278,7 +278,9 @@ class Recourse:
             settings=facts["settings"],
             reference=facts["reference"],
         )
-        near = np.array(facts["nearness"], dtype=np.float64).reshape(len(routes), -1)
+        near = np.array(facts["nearness"], dtype=np.float64).reshape(
+            len(routes), max(facts["paths"], 1)
+        )
         result.__dict__["nearness"] = near  # the positives aren't saved, what they gave is
         return result
 

@@ -54,8 +54,10 @@ class Offer:
     def __str__(self) -> str:
         asked = "; ".join(str(change) for change in self.changes)
         steps = "1 more step" if self.steps_left == 1 else f"{self.steps_left} more steps"
-        after = f"the goal {'' if self.reaches_goal else 'not yet '}after {steps}"
-        return f"path {self.path}: {asked} (score {self.score:.2f}, {after})"
+        goal = f"then {steps} to the goal" if self.steps_left else "the goal"
+        if not self.reaches_goal:
+            goal = f"then {steps}, and the goal not yet in reach"
+        return f"path {self.path}: {asked} (score {self.score:.2f}, {goal})"
 
 
 class Walk:

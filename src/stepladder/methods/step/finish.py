@@ -35,18 +35,26 @@ def shortened(
 def first_on_line(
     start: Floats, stop: Floats, ends: Floats, feasible: Feasible, scorer: Scorer
 ) -> Floats:
-    """The first of `PARTS` rows between points start and stop (p, columns) that meets the goal.
+    """The first row between points start and stop (p, columns) that meets the goal.
 
+    Looked for in `PARTS` parts of the line, and then in as many parts of the one before it.
     `ends` (p, features) are the rows at the stop; they stay where no earlier row does.
     """
     shares = np.arange(1, PARTS) / PARTS
-    between = start[:, None] + shares[:, None] * (stop - start)[:, None]
     many = feasible.take(np.repeat(np.arange(len(start)), len(shares)))
-    rows = many.snap(between.reshape(-1, start.shape[1]))
-    met = scorer.met(scorer.score(rows)).reshape(len(start), len(shares))
-    rows = rows.reshape(len(start), len(shares), -1)
-    first = rows[np.arange(len(start)), met.argmax(axis=1)]
-    return np.where(met.any(axis=1, keepdims=True), first, ends)
+    for _ in range(2):
+        length = stop - start
+        between = start[:, None] + shares[:, None] * length[:, None]
+        rows = many.snap(between.reshape(-1, start.shape[1]))
+        met = scorer.met(scorer.score(rows)).reshape(len(start), len(shares))
+        found = np.flatnonzero(met.any(axis=1))
+        before = np.full(len(start), PARTS - 1)
+        before[found] = met[found].argmax(axis=1)
+        ends = ends.copy()
+        ends[found] = rows.reshape(len(start), len(shares), -1)[found, before[found]]
+        start = start + length * before[:, None] / PARTS
+        stop = start + length / PARTS
+    return ends
 
 
 def taken_back(ends: Floats, feasible: Feasible, scorer: Scorer, pace: Pace) -> Floats:

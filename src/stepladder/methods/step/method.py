@@ -98,6 +98,11 @@ class StEP:
         self.clusterer = clusterer
         self.distance = distance
         self.options = Options() if options is None else options
+        if not isinstance(self.options, Options):
+            raise ParameterError(
+                f"options must be sl.Options(…) or None; got {options!r}. "
+                "For example: options=sl.Options(take_back=False)."
+            )
         if self.noise and not self.is_published:
             raise ParameterError(
                 f"noise={noise!r} imitates people who stray from published steps. Use "
