@@ -84,7 +84,7 @@ def situations(draw: st.DrawFn, *, loose: bool = False) -> tuple[sl.Feasible, pd
 
 
 @given(situation=situations())
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_snapped_passes_the_check(situation):
     feasible, _, points = situation
     rows = feasible.space.to_frame(feasible.snap(points))
@@ -92,7 +92,7 @@ def test_whatever_is_snapped_passes_the_check(situation):
 
 
 @given(situation=situations(loose=True))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_snapping_passes_the_check_also_where_people_hold_odd_values(situation):
     feasible, _, points = situation
     rows = feasible.space.to_frame(feasible.snap(points))
@@ -100,7 +100,7 @@ def test_snapping_passes_the_check_also_where_people_hold_odd_values(situation):
 
 
 @given(situation=situations(loose=True))
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_a_person_who_does_not_move_keeps_every_value_exactly(situation):
     feasible, people, _ = situation
     standing = feasible.snap(feasible.space.encode(people))
@@ -109,7 +109,7 @@ def test_a_person_who_does_not_move_keeps_every_value_exactly(situation):
 
 
 @given(situation=situations(loose=True))
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_projecting_is_clipping_and_projecting_again_changes_nothing(situation):
     feasible, _, points = situation
     low, high = feasible.box
@@ -120,7 +120,7 @@ def test_projecting_is_clipping_and_projecting_again_changes_nothing(situation):
 
 
 @given(situation=situations(loose=True))
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_snapping_a_snapped_row_changes_nothing(situation):
     feasible, _, points = situation
     rows = feasible.snap(points)
@@ -129,7 +129,7 @@ def test_snapping_a_snapped_row_changes_nothing(situation):
 
 
 @given(situation=situations())
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_no_feasible_row_lies_nearer_to_a_point_than_its_projection(situation):
     feasible, people, points = situation
     projected = feasible.project(points)
@@ -141,7 +141,7 @@ def test_no_feasible_row_lies_nearer_to_a_point_than_its_projection(situation):
 
 
 @given(situation=situations())
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_blocked_by_names_exactly_the_features_that_projecting_would_move(situation):
     feasible, people, _ = situation
     others = people.iloc[::-1] if len(people) > 1 else people

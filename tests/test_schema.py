@@ -184,7 +184,7 @@ def test_features_and_schemas_are_frozen():
     schema = sl.Schema([sl.Numeric("a")])
     with pytest.raises(AttributeError):
         schema.features = ()
-    with pytest.raises(ValueError, match="frozen"):
+    with pytest.raises(AttributeError):
         schema["a"].change = "never"
 
 

@@ -50,6 +50,14 @@ def scores(model: Any, frame: Any = FRAME, goal: sl.Goal | None = None) -> np.nd
     return asked.score(asked.space.read(frame))
 
 
+def light(**settings: Any) -> Any:
+    return lightgbm.LGBMClassifier(n_estimators=10, n_jobs=1, verbose=-1, **settings)
+
+
+def extreme(**settings: Any) -> Any:
+    return xgboost.XGBClassifier(n_estimators=10, n_jobs=1, **settings)
+
+
 def logistic() -> Any:
     return make_pipeline(StandardScaler(), LogisticRegression())
 
@@ -77,17 +85,17 @@ def test_an_estimator_trained_on_an_array_is_asked_with_an_array():
 
 def test_a_model_is_given_its_columns_in_the_order_it_learned_them():
     turned = FRAME[["children", "debt", "income"]]
-    for model in (logistic(), lightgbm.LGBMClassifier(verbose=-1), xgboost.XGBClassifier()):
+    for model in (logistic(), light(), extreme()):
         model.fit(turned, LABELS)
         assert scores(model) == pytest.approx(model.predict_proba(turned)[:, 1])
 
 
 def test_a_booster_is_given_its_columns_in_the_order_it_learned_them():
     turned = FRAME[["children", "debt", "income"]]
-    light = lightgbm.LGBMClassifier(verbose=-1).fit(turned, LABELS).booster_
-    assert (scores(light) == light.predict(turned)).all()
-    extreme = xgboost.XGBClassifier().fit(turned, LABELS).get_booster()
-    assert (scores(extreme) == extreme.predict(xgboost.DMatrix(turned))).all()
+    booster = light().fit(turned, LABELS).booster_
+    assert (scores(booster) == booster.predict(turned)).all()
+    grown = extreme().fit(turned, LABELS).get_booster()
+    assert (scores(grown) == grown.predict(xgboost.DMatrix(turned))).all()
 
 
 @pytest.mark.parametrize("kind", [pl.from_pandas, pa.Table.from_pandas])
@@ -95,23 +103,23 @@ def test_models_answer_about_polars_and_pyarrow_frames_as_about_pandas_ones(kind
     for model in (
         logistic().fit(FRAME, LABELS),
         RandomForestClassifier(5, random_state=0).fit(FRAME.to_numpy(), LABELS),
-        xgboost.XGBClassifier().fit(FRAME, LABELS),
-        lightgbm.LGBMClassifier(verbose=-1).fit(FRAME, LABELS),
-        lightgbm.LGBMClassifier(verbose=-1).fit(FRAME, LABELS).booster_,
-        xgboost.XGBClassifier().fit(FRAME, LABELS).get_booster(),
+        extreme().fit(FRAME, LABELS),
+        light().fit(FRAME, LABELS),
+        light().fit(FRAME, LABELS).booster_,
+        extreme().fit(FRAME, LABELS).get_booster(),
     ):
         assert scores(model, kind(FRAME)) == pytest.approx(scores(model), abs=1e-12)
 
 
 def test_xgboost_is_asked_as_estimator_and_as_booster():
-    model = xgboost.XGBClassifier(n_estimators=20).fit(FRAME, LABELS)
+    model = extreme().fit(FRAME, LABELS)
     expected = model.predict_proba(FRAME)[:, 1]
     assert scores(model) == pytest.approx(expected)
     assert scores(model.get_booster()) == pytest.approx(expected)
 
 
 def test_xgboost_reads_category_dtypes():
-    model = xgboost.XGBClassifier(n_estimators=20, enable_categorical=True)
+    model = extreme(enable_categorical=True)
     model.fit(CATEGORIES, LABELS)
     expected = model.predict_proba(CATEGORIES)[:, 1]
     assert scores(model, CATEGORIES) == pytest.approx(expected)
@@ -120,7 +128,7 @@ def test_xgboost_reads_category_dtypes():
 
 @pytest.mark.parametrize("frame", [FRAME, CATEGORIES], ids=["numbers", "categories"])
 def test_lightgbm_is_asked_as_estimator_and_as_booster(frame):
-    model = lightgbm.LGBMClassifier(n_estimators=20, verbose=-1).fit(frame, LABELS)
+    model = light().fit(frame, LABELS)
     expected = model.predict_proba(frame)[:, 1]
     assert scores(model, frame) == pytest.approx(expected)
     assert scores(model.booster_, frame) == pytest.approx(expected)
@@ -128,20 +136,18 @@ def test_lightgbm_is_asked_as_estimator_and_as_booster(frame):
 
 def test_boosted_models_trained_on_arrays_are_asked_with_arrays():
     array = FRAME.to_numpy()
-    light = lightgbm.LGBMClassifier(verbose=-1).fit(array, LABELS)
-    extreme = xgboost.XGBClassifier().fit(array, LABELS)
-    expected = light.booster_.predict(array)
-    assert scores(light) == pytest.approx(expected)
-    assert scores(light.booster_) == pytest.approx(expected)
-    assert scores(extreme) == pytest.approx(extreme.predict_proba(array)[:, 1])
-    assert scores(extreme.get_booster()) == pytest.approx(scores(extreme))
+    boosted = light().fit(array, LABELS)
+    grown = extreme().fit(array, LABELS)
+    expected = boosted.booster_.predict(array)
+    assert scores(boosted) == pytest.approx(expected)
+    assert scores(boosted.booster_) == pytest.approx(expected)
+    assert scores(grown) == pytest.approx(grown.predict_proba(array)[:, 1])
+    assert scores(grown.get_booster()) == pytest.approx(scores(grown))
 
 
 def test_lightgbm_finds_columns_whose_names_hold_spaces():
     spaced = FRAME.rename(columns={"income": "yearly income"})
-    model = lightgbm.LGBMClassifier(verbose=-1).fit(
-        spaced[["debt", "yearly income", "children"]], LABELS
-    )
+    model = light().fit(spaced[["debt", "yearly income", "children"]], LABELS)
     expected = model.booster_.predict(spaced[["debt", "yearly income", "children"]])
     assert scores(model.booster_, spaced) == pytest.approx(expected)
 
@@ -294,7 +300,7 @@ def test_one_of_many_columns_of_a_module_or_booster_is_named_by_number():
     for desired in (0, 2, np.int64(1)):
         goal = sl.Goal(desired=desired)
         assert scores(net, goal=goal) == pytest.approx(expected[:, desired], abs=1e-6)
-    booster = xgboost.XGBClassifier(n_estimators=5).fit(FRAME, THREE).get_booster()
+    booster = extreme().fit(FRAME, THREE).get_booster()
     expected = booster.predict(xgboost.DMatrix(FRAME))
     assert scores(booster, goal=sl.Goal(desired=1)) == pytest.approx(expected[:, 1])
 
@@ -303,8 +309,8 @@ def test_one_of_many_columns_of_a_module_or_booster_is_named_by_number():
     "model",
     [
         Net(3, 1).eval(),
-        xgboost.XGBClassifier(n_estimators=5).fit(FRAME, LABELS).get_booster(),
-        lightgbm.LGBMClassifier(n_estimators=5, verbose=-1).fit(FRAME, LABELS).booster_,
+        extreme().fit(FRAME, LABELS).get_booster(),
+        light().fit(FRAME, LABELS).booster_,
     ],
     ids=["torch", "xgboost", "lightgbm"],
 )
@@ -484,12 +490,8 @@ def test_many_unnamed_columns_need_a_desired_one():
     "model",
     [
         LogisticRegression(max_iter=1000).fit(FRAME[["income", "debt"]].to_numpy(), LABELS),
-        xgboost.XGBClassifier(n_estimators=2)
-        .fit(FRAME[["income", "debt"]].to_numpy(), LABELS)
-        .get_booster(),
-        lightgbm.LGBMClassifier(n_estimators=2, verbose=-1)
-        .fit(FRAME[["income", "debt"]].to_numpy(), LABELS)
-        .booster_,
+        extreme().fit(FRAME[["income", "debt"]].to_numpy(), LABELS).get_booster(),
+        light().fit(FRAME[["income", "debt"]].to_numpy(), LABELS).booster_,
     ],
     ids=["sklearn", "xgboost", "lightgbm"],
 )
@@ -509,8 +511,8 @@ def test_a_model_of_a_column_that_the_schema_lacks_is_answered_with_the_nearest(
     [
         LogisticRegression(),
         logistic(),
-        lightgbm.LGBMClassifier(),
-        xgboost.XGBClassifier(),
+        light(),
+        extreme(),
         RidgeClassifier(),
     ],
     ids=lambda model: type(model).__name__,

@@ -171,7 +171,7 @@ def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
 
 
 @given(table=tables())
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_decoding_undoes_encoding_exactly_dtypes_and_column_order_included(table: Table):
     space = sl.Space.fit(table.schema, table.frame)
     same(table.frame, space.decode(space.encode(table.frame)))

@@ -162,6 +162,8 @@ class Template:
         dtype, known = self.dtypes[name], content[~np.isnan(content)]
         if dtype in (nw.Float64, nw.Object) or not known.size:
             return True
+        if isinstance(self.empty, pd.DataFrame) and self.empty[name].dtype == np.dtype(object):
+            return True
         if dtype.is_integer():
             limits = np.iinfo(str(dtype).lower())
             whole = (known == np.rint(known)) & (np.abs(known) <= EXACT)

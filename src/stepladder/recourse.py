@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path as File
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
@@ -25,7 +24,7 @@ from stepladder import frames
 from stepladder.errors import ExtraError, ResultError
 from stepladder.frames import Frame, Template
 from stepladder.metrics import Paths, nearest_distance, summary
-from stepladder.schema import Numeric, Schema
+from stepladder.schema import Schema
 from stepladder.scorer import Goal
 from stepladder.space import Floats, Space
 
@@ -67,6 +66,9 @@ class Path:
     def distance(self) -> float:
         return float(np.linalg.norm(self.points[-1] - self.points[0]))
 
+
+FORMAT = 1
+"""Of the files that `Recourse.save` writes."""
 
 TAKEN = ("person", "path", "step", "outcome", "score", "distance", "steps")
 """Names of result columns; a feature of such a name is shown with an underscore behind it."""
@@ -220,24 +222,29 @@ class Recourse:
                 f"Can't save to {file.name!r}: expected a name that ends in .parquet or .json. "
                 "For CSV write one of the frames, such as result.final.to_csv(…)."
             )
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-        os.close(handle)
+        unfinished = file.with_name(f".{file.name}.{uuid4().hex}")
         try:
-            (self._write_json if file.suffix == ".json" else self._write_parquet)(File(name))
-            os.replace(name, file)
-        except BaseException:
-            File(name).unlink(missing_ok=True)
-            raise
+            (self._write_json if file.suffix == ".json" else self._write_parquet)(unfinished)
+            unfinished.replace(file)
+        except OSError as error:
+            raise ResultError(
+                f"Can't save to {str(file)!r}: {error.strerror or error}. Choose a folder that "
+                "is there, can be written to and has room."
+            ) from error
+        finally:
+            unfinished.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | File) -> Recourse:
         """Read a result back from a file that `save` wrote."""
         file = File(path)
-        if not file.exists():
+        if not file.is_file():
             raise ResultError(f"There is no result at {str(file)!r}.")
         try:
             return cls._read_json(file) if file.suffix == ".json" else cls._read_parquet(file)
-        except (KeyError, TypeError, ValueError) as error:
+        except ResultError:
+            raise
+        except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
             raise ResultError(
                 f"{file.name!r} isn't a result saved by stepladder ({error}). "
                 "Expected a file written by result.save()."
@@ -246,8 +253,9 @@ class Recourse:
     def _facts(self) -> dict[str, Any]:
         """All that isn't rows, as plain values."""
         return {
-            "format": 1,
+            "format": FORMAT,
             "library": self.template.library,
+            "dtypes": _said_dtypes(self.template),
             "schema": self.space.schema.to_dict(),
             "center": self.space.center.tolist(),
             "scale": self.space.scale.tolist(),
@@ -255,25 +263,18 @@ class Recourse:
             "settings": dict(self.settings),
             "reference": dict(self.reference),
             "paths": self._slots,
-            "people": self.people.tolist(),
+            "people": _said_labels(self.people),
+            "people_dtype": str(self.people.dtype),
             "nearness": _without_nan(self.nearness),
         }
 
     @classmethod
-    def _from_facts(
-        cls, facts: dict[str, Any], template: Template, routes: list[list[Path]]
-    ) -> Recourse:
-        space = Space(
-            Schema.from_dict(facts["schema"]),
-            template,
-            np.array(facts["center"]),
-            np.array(facts["scale"]),
-        )
+    def _from_facts(cls, facts: dict[str, Any], space: Space, routes: list[list[Path]]) -> Recourse:
         result = cls(
             space=space,
             goal=Goal(**facts["goal"]),
-            template=template,
-            people=np.array(facts["people"]),
+            template=space.template,
+            people=_objects(facts["people"]).astype(facts["people_dtype"]),
             routes=routes,
             settings=facts["settings"],
             reference=facts["reference"],
@@ -302,12 +303,7 @@ class Recourse:
                 }
             )
             at += path.steps + 1
-        dtypes = (
-            {name: str(dtype) for name, dtype in self.template.empty.dtypes.items()}
-            if self.template.library == "pandas"
-            else None
-        )
-        content = {**self._facts(), "dtypes": dtypes, "routes": entries}
+        content = {**self._facts(), "routes": entries}
         file.write_text(json.dumps(content, allow_nan=False, default=_plain_cell), encoding="utf-8")
 
     @classmethod
@@ -318,13 +314,6 @@ class Recourse:
         rows = pd.DataFrame(
             [row for entry in entries for row in entry["rows"]], columns=list(schema.columns)
         )
-        for name, dtype in (content["dtypes"] or {}).items():
-            if dtype == "category":
-                feature = schema[name]
-                assert not isinstance(feature, Numeric)
-                rows[name] = pd.Categorical(rows[name], categories=feature.levels)
-            else:
-                rows[name] = rows[name].astype(dtype)
         return cls._from_rows(
             content,
             rows,
@@ -385,7 +374,12 @@ class Recourse:
         scores: list[Any],
         points: list[Any],
     ) -> Recourse:
-        template = Template.of(rows)
+        if facts["format"] != FORMAT:
+            raise ResultError(
+                f"The result was saved in format {facts['format']!r}, but this version of "
+                f"stepladder reads {FORMAT!r}. Use the version that saved it."
+            )
+        template = _said_template(facts["dtypes"]) or Template.of(rows)
         schema = Schema.from_dict(facts["schema"])
         space = Space(schema, template, np.array(facts["center"]), np.array(facts["scale"]))
         values = space.read(rows, allow_missing=True)
@@ -397,8 +391,12 @@ class Recourse:
             flat.append(Path(Outcome(outcome), reason, values[part], point[part], score[part]))
             at += length
         slots = facts["paths"]
+        if len(flat) != slots * len(facts["people"]) or set(template.columns) != set(
+            schema.columns
+        ):
+            raise ValueError("its parts don't fit together")
         routes = [flat[i * slots : (i + 1) * slots] for i in range(len(facts["people"]))]
-        return cls._from_facts(facts, template, routes)
+        return cls._from_facts(facts, space, routes)
 
     # ---- pieces ---------------------------------------------------------------------------
 
@@ -439,10 +437,10 @@ class Recourse:
         after: Mapping[str, NDArray[Any]] | None = None,
     ) -> Frame:
         rows = frames.read(self.space.to_frame(values, self.template))
-        features = {
-            f"{name}_" if name in TAKEN else name: rows[name].to_native() for name in rows.columns
-        }
-        return self._plain({**before, **features, **(after or {})})
+        columns: dict[str, Any] = dict(before)
+        for name in rows.columns:
+            columns[_free_name(name, rows.columns)] = rows[name].to_native()
+        return self._plain({**columns, **(after or {})})
 
     def _plain(self, columns: Mapping[str, Any]) -> Frame:
         if self.template.library != "pandas":
@@ -453,6 +451,48 @@ class Recourse:
                 for name, column in columns.items()
             }
         return self.template.build(columns)
+
+
+def _free_name(name: str, features: Sequence[str]) -> str:
+    """A feature's name in a result: the names of its own columns are taken."""
+    shown = name
+    while shown in TAKEN or (shown != name and shown in features):
+        shown += "_"
+    return shown
+
+
+def _said_dtypes(template: Template) -> dict[str, Any] | None:
+    """The dtypes of a pandas frame as plain values; None for other libraries."""
+    if template.library != "pandas":
+        return None
+    return {name: _said_dtype(dtype) for name, dtype in template.empty.dtypes.items()}
+
+
+def _said_dtype(dtype: Any) -> Any:
+    if isinstance(dtype, pd.CategoricalDtype):
+        return {"categories": dtype.categories.tolist(), "ordered": bool(dtype.ordered)}
+    if isinstance(dtype, pd.ArrowDtype):  # its own name for text means another dtype to pandas
+        return {"arrow": str(dtype.pyarrow_dtype)}
+    return str(dtype)
+
+
+def _dtype(said: Any) -> Any:
+    if isinstance(said, dict) and "arrow" in said:
+        return pd.ArrowDtype(importlib.import_module("pyarrow").type_for_alias(said["arrow"]))
+    return pd.CategoricalDtype(**said) if isinstance(said, dict) else said
+
+
+def _said_template(dtypes: Mapping[str, Any] | None) -> Template | None:
+    """The template of a pandas frame whose dtypes were said so."""
+    if dtypes is None:
+        return None
+    return Template(pd.DataFrame({n: pd.Series(dtype=_dtype(said)) for n, said in dtypes.items()}))
+
+
+def _said_labels(people: NDArray[Any]) -> list[Any]:
+    """What people are called, as plain values; dates as the whole numbers NumPy keeps."""
+    said: list[Any] = people.astype(np.int64 if people.dtype.kind in "mM" else object).tolist()
+    return said
 
 
 def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:

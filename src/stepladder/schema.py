@@ -10,15 +10,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from stepladder import frames
 from stepladder.errors import (
@@ -44,20 +43,36 @@ class Change(StrEnum):
     NEVER = "never"
 
 
-class _Feature(BaseModel):
-    """What the three kinds share. `name` may be given without its keyword."""
+@dataclass(frozen=True, init=False, repr=False)
+class _Feature:
+    """What the three kinds share."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     ordered: ClassVar[bool] = True
+    kind: ClassVar[str]
 
     name: str
     change: Change = Change.ANY
 
-    def __init__(self, name: str, **settings: Any) -> None:
+    def __init__(self, name: str, change: Change | str) -> None:
+        self._set(name=name)
+        if not isinstance(name, str):
+            raise self._wrong("name must be a text", name)
+        if not name.strip():
+            raise self._wrong("name must not be empty", name)
         try:
-            super().__init__(name=name, **settings)
-        except ValidationError as error:
-            raise SchemaError(_sentence(type(self), name, error)) from error
+            self._set(change=Change(change))
+        except ValueError:
+            known = listing(how.value for how in Change)
+            raise self._wrong(f"change must be one of {known}", change) from None
+
+    def _set(self, **settings: Any) -> None:
+        for key, value in settings.items():
+            object.__setattr__(self, key, value)
+
+    def _wrong(self, problem: str, *got: Any) -> SchemaError:
+        """The error for this feature: what is wrong, and what came if it isn't in the sentence."""
+        came = f", got {got[0]!r}" if got else ""
+        return SchemaError(f"{type(self).__name__}({self.name!r}): {problem}{came}.")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -67,7 +82,14 @@ class _Feature(BaseModel):
     @property
     def settings(self) -> dict[str, Any]:
         """What was set beyond the name and the kind, as plain values."""
-        return self.model_dump(mode="json", exclude={"name", "kind"}, exclude_defaults=True)
+        said = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name != "name" and getattr(self, field.name) != field.default
+        }
+        if "change" in said:
+            said["change"] = said["change"].value
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in said.items()}
 
     def __repr__(self) -> str:
         said = "".join(
@@ -76,26 +98,8 @@ class _Feature(BaseModel):
         )
         return f"{type(self).__name__}({self.name!r}{said})"
 
-    __str__ = __repr__
 
-    @field_validator("name")
-    @classmethod
-    def _named(cls, name: str) -> str:
-        if not name.strip():
-            raise ValueError("must not be empty")
-        return name
-
-
-def _sentence(kind: type[BaseModel], name: object, error: ValidationError) -> str:
-    """A pydantic error as one sentence of ours."""
-    first = error.errors(include_url=False)[0]
-    field = ".".join(str(part) for part in first["loc"])
-    problem = first["msg"].removeprefix("Value error, ")
-    where = f"{field} " if field else ""
-    got = f", got {first['input']!r}" if field else ""
-    return f"{kind.__name__}({name!r}): {where}{problem}{got}."
-
-
+@dataclass(frozen=True, init=False, repr=False)
 class Numeric(_Feature):
     """A number: `bounds` (either end may be None), whole only, or at most so many decimals.
 
@@ -103,7 +107,7 @@ class Numeric(_Feature):
     Numeric('income', bounds=(0.0, None))
     """
 
-    kind: Literal["numeric"] = "numeric"
+    kind: ClassVar[str] = "numeric"
     bounds: Bounds = (None, None)
     integer: bool = False
     decimals: int | None = None
@@ -117,22 +121,38 @@ class Numeric(_Feature):
         integer: bool = False,
         decimals: int | None = None,
     ) -> None:
-        super().__init__(name, change=change, bounds=bounds, integer=integer, decimals=decimals)
+        super().__init__(name, change)
+        if not isinstance(integer, bool | np.bool_):
+            raise self._wrong("integer must be True or False", integer)
+        whole_number = isinstance(decimals, Integral) and not isinstance(decimals, bool)
+        if decimals is not None and not (whole_number and 0 <= decimals <= 12):
+            raise self._wrong("decimals must be a whole number between 0 and 12", decimals)
+        if integer and decimals:
+            raise self._wrong(f"integer=True means no decimals, but decimals={decimals}")
+        self._set(
+            bounds=self._pair(bounds),
+            integer=bool(integer),
+            decimals=None if decimals is None else int(decimals),
+        )
+        self._check_bounds()
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Numeric:
+    def _pair(self, bounds: Sequence[float | None]) -> Bounds:
+        ends = list(bounds) if isinstance(bounds, Iterable) else []
+        if len(ends) != 2 or not all(
+            end is None or (isinstance(end, Real) and math.isfinite(end)) for end in ends
+        ):
+            raise self._wrong("bounds must be two numbers, None for an open end", bounds)
+        low, high = (None if end is None else float(end) for end in ends)
+        return low, high
+
+    def _check_bounds(self) -> None:
         low, high = self.limits
         if low > high:
-            raise ValueError(f"bounds are the wrong way round: low {low:g} is above high {high:g}")
-        if self.integer and self.decimals:
-            raise ValueError(f"integer=True means no decimals, but decimals={self.decimals}")
-        if self.decimals is not None and not 0 <= self.decimals <= 12:
-            raise ValueError(f"decimals must be between 0 and 12, got {self.decimals}")
+            raise self._wrong(f"bounds are the wrong way round: low {low:g} is above high {high:g}")
         if self.places is not None and low != -math.inf and high != math.inf:
             scale = 10.0**self.places
             if math.ceil(low * scale) > math.floor(high * scale):
-                raise ValueError(f"no allowed value lies within the bounds {low:g} to {high:g}")
-        return self
+                raise self._wrong(f"no allowed value lies within the bounds {low:g} to {high:g}")
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -146,33 +166,34 @@ class Numeric(_Feature):
         return 0 if self.integer else self.decimals
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class _Levelled(_Feature):
     """A feature whose values are levels out of a list."""
 
     levels: tuple[Level, ...] | None = None
 
-    @field_validator("levels", mode="before")
-    @classmethod
-    def _plain(cls, levels: Iterable[Any] | None) -> tuple[Any, ...] | None:
-        """NumPy scalars become Python's, so that a schema can be written down."""
-        if levels is None:
-            return None
-        if isinstance(levels, str):
-            raise ValueError("must be a list of levels, not one text")
-        return tuple(v.item() if hasattr(v, "item") else v for v in levels)
+    def __init__(self, name: str, change: Change | str, levels: Iterable[Level] | None) -> None:
+        super().__init__(name, change)
+        self._set(levels=None if levels is None else self._listed(levels))
 
-    @field_validator("levels")
-    @classmethod
-    def _distinct(cls, levels: tuple[Level, ...] | None) -> tuple[Level, ...] | None:
-        if levels is not None:
-            if not levels:
-                raise ValueError("must name at least one level")
-            twice = [v for v, count in Counter(levels).items() if count > 1]
-            if twice:
-                raise ValueError(f"name {twice[0]!r} more than once")
-        return levels
+    def _listed(self, levels: Iterable[Level]) -> tuple[Level, ...]:
+        if isinstance(levels, str) or not isinstance(levels, Iterable):
+            raise self._wrong("levels must be a list of levels, not one text or number", levels)
+        # NumPy scalars become Python's, so that a schema can be written down.
+        plain = tuple(v.item() if isinstance(v, np.generic) else v for v in levels)
+        if not plain:
+            raise self._wrong("levels must name at least one level", levels)
+        for level in plain:
+            odd_float = isinstance(level, float) and not math.isfinite(level)
+            if odd_float or not isinstance(level, bool | int | float | str):
+                raise self._wrong("levels must be texts, numbers or booleans", level)
+        twice = [v for v, count in Counter(plain).items() if count > 1]
+        if twice:
+            raise self._wrong(f"levels name {twice[0]!r} more than once")
+        return plain
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class Ordinal(_Levelled):
     """A level on a ladder: `levels` from lowest to highest.
 
@@ -180,7 +201,7 @@ class Ordinal(_Levelled):
     Ordinal('education', change='increase', levels=('school', 'bachelor', 'master'))
     """
 
-    kind: Literal["ordinal"] = "ordinal"
+    kind: ClassVar[str] = "ordinal"
 
     def __init__(
         self,
@@ -189,14 +210,15 @@ class Ordinal(_Levelled):
         levels: Iterable[Level] | None = None,
         change: Change | str = Change.ANY,
     ) -> None:
-        if levels is None:
+        super().__init__(name, change, levels)
+        if self.levels is None:
             raise SchemaError(
                 f"Ordinal({name!r}) needs its levels, lowest first: "
                 f'Ordinal({name!r}, levels=["low", "middle", "high"]).'
             )
-        _Feature.__init__(self, name, change=change, levels=levels)
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class Categorical(_Levelled):
     """One of several unordered levels; without `levels`, those of the frame a space is fitted on.
 
@@ -207,7 +229,7 @@ class Categorical(_Levelled):
     """
 
     ordered: ClassVar[bool] = False
-    kind: Literal["categorical"] = "categorical"
+    kind: ClassVar[str] = "categorical"
     onehot: tuple[str, ...] | None = None
 
     def __init__(
@@ -218,26 +240,26 @@ class Categorical(_Levelled):
         change: Change | str = Change.ANY,
         onehot: Sequence[str] | None = None,
     ) -> None:
-        _Feature.__init__(
-            self, name, change=change, levels=onehot if levels is None else levels, onehot=onehot
-        )
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Categorical:
+        super().__init__(name, change, onehot if levels is None else levels)
+        self._set(onehot=None if onehot is None else tuple(onehot))
         if self.change not in (Change.ANY, Change.NEVER):
-            raise ValueError(
+            raise self._wrong(
                 f"change={self.change.value!r} needs an order; make it Ordinal, "
                 "or use change='any' or 'never'"
             )
         if self.onehot is not None:
-            if len(self.onehot) != len(self.levels or ()):
-                raise ValueError(
-                    f"onehot names {len(self.onehot)} columns for {len(self.levels or ())} "
-                    "levels; each level needs one column"
-                )
-            if len(set(self.onehot)) < max(2, len(self.onehot)):
-                raise ValueError("onehot must name two or more different columns")
-        return self
+            self._check_onehot(self.onehot, len(self.levels or ()))
+
+    def _check_onehot(self, onehot: tuple[str, ...], levels: int) -> None:
+        if not all(isinstance(column, str) for column in onehot):
+            raise self._wrong("onehot must be a list of column names", onehot)
+        if len(set(onehot)) < max(2, len(onehot)):
+            raise self._wrong("onehot must name two or more different columns", onehot)
+        if len(onehot) != levels:
+            raise self._wrong(
+                f"onehot names {len(onehot)} columns for {levels} levels; each level needs one "
+                "column"
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -482,7 +504,7 @@ def _feature_from(entry: Any, number: int) -> Feature:
         raise SchemaError(
             f"Feature {name!r} has the kind {kind!r}; expected one of {listing(_KINDS)}."
         )
-    known = [setting for setting in _KINDS[kind].model_fields if setting not in ("name", "kind")]
+    known = [field.name for field in fields(_KINDS[kind]) if field.name != "name"]
     for setting in settings:
         if setting not in known:
             raise SchemaError(

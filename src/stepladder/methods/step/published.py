@@ -115,57 +115,62 @@ class Published:
             )
         space, rules = scorer.space, Rules(scorer.space)
         k, count = reference.slots, len(starts) * reference.slots
-        points = np.repeat(space.to_points(starts), k, axis=0)
-        active, timed_out = np.ones(count, dtype=bool), False
-        went, walked, scored = [np.arange(count)], [points.copy()], [np.repeat(scores, k)]
-        rng = np.random.default_rng(self.random_state)
+        going = np.arange(count).reshape(-1, k).T.ravel()  # paths to one cluster stand together
+        points = space.to_points(starts)[going // k]
+        went, walked, scored = [going], [points], [scores[going // k]]
+        rng, timed_out = np.random.default_rng(self.random_state), False
         for _ in range(self.max_steps):
             timed_out = pace.expired
-            if timed_out or not active.any():
+            if timed_out or not len(going):
                 break
-            drawn = rng.standard_normal(points.shape) if self.noise else None
-            going = np.flatnonzero(active)
-            moves = rules.kept(self._moves(points[going], going % k, reference))
-            if drawn is not None:
+            moves = rules.kept(self._moves(points, going % k, reference))
+            if self.noise:
+                drawn = rng.standard_normal((count, space.width))
                 moves = rules.disturbed(moves, self.noise, drawn[going])
-            points[going] = rules.snapped(points[going] + moves)
-            score = scorer.score_points(points[going])
-            active[going] = ~scorer.met(score)
+            points = rules.snapped(points + moves)
+            score = scorer.score_points(points)
             went.append(going)
-            walked.append(points[going])
+            walked.append(points)
             scored.append(score)
-            pace.reached(int((~active.reshape(-1, k).any(axis=1)).sum()))
+            on = ~scorer.met(score)
+            going, points = going[on], points[on]
+            pace.reached(len(starts) - len(np.unique(going // k)))
         path = np.concatenate(went)
         order = path.argsort(kind="stable")  # by path, and by step within a path
         rows, row_scores = np.concatenate(walked)[order], np.concatenate(scored)[order]
-        values, ends = space.to_values(rows, tidy=False), np.cumsum(np.bincount(path))
+        values = space.to_values(rows, tidy=False)
         origin = starts[path[order] // k]  # what hasn't moved is shown as it was
         values = np.where(np.abs(values - origin) <= space.dust, origin, values)
-        paths = []
-        for start, end, unfinished in zip([0, *ends[:-1]], ends, active, strict=True):
+        unfinished = np.isin(np.arange(count), going)
+        ends, paths = np.cumsum(np.bincount(path)), []
+        for start, end, falls_short in zip([0, *ends[:-1]], ends, unfinished, strict=True):
             part = slice(start, end)
-            outcome, reason = self._ending(rows[part], row_scores[part], unfinished, timed_out)
+            outcome, reason = self._ending(rows[part], row_scores[part], falls_short, timed_out)
             paths.append(Path(outcome, reason, values[part], rows[part], row_scores[part]))
         return [paths[i : i + k] for i in range(0, count, k)]
 
     def _moves(self, points: Floats, cluster: Labels, reference: Reference) -> Floats:
-        """Equation 1 (t, columns) toward each point's cluster (t,), rescaled to the step size."""
-        moves = np.zeros_like(points)
+        """Equation 1 (t, columns) toward each point's cluster, rescaled to the step size.
+
+        `cluster` (t,) is in order.
+        """
         here = points[:, reference.columns]
-        toward = np.empty_like(here)
-        for c, positives in enumerate(reference.prepared):
-            own = cluster == c
+        toward, start = np.empty_like(here), 0
+        for positives, size in zip(reference.prepared, np.bincount(cluster), strict=False):
+            own = slice(start, start + size)
             toward[own] = cluster_direction(here[own], positives, self.alpha)
+            start += size
         sizes = np.linalg.norm(toward, axis=1, keepdims=True)
-        scale = np.divide(self.step_size, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-        moves[:, reference.columns] = toward * scale
+        toward *= np.divide(self.step_size, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+        moves = np.zeros_like(points)
+        moves[:, reference.columns] = toward
         return moves
 
     def _ending(
-        self, points: Floats, scores: Floats, unfinished: bool, timed_out: bool
+        self, points: Floats, scores: Floats, falls_short: bool, timed_out: bool
     ) -> tuple[Outcome, str]:
         steps = len(scores) - 1
-        if not unfinished:
+        if not falls_short:
             return Outcome.REACHED, "meets the goal"
         if timed_out:
             return Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"

@@ -1,4 +1,4 @@
-"""The paper's three tables, cleaned as its authors did, for tests and benchmarks.
+"""The paper's three tables, cleaned as its authors did, and its models, for tests and benchmarks.
 
 They lie in the folder that STEPLADDER_DATA names; nothing here is downloaded.
 """
@@ -6,11 +6,14 @@ They lie in the folder that STEPLADDER_DATA names; nothing here is downloaded.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
@@ -31,10 +34,10 @@ class Table:
 
     name: str
     rows: pd.DataFrame
-    labels: np.ndarray
+    labels: NDArray[np.int64]
     schema: sl.Schema
 
-    def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def split(self, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Train and test positions: 70 and 15 per cent, as the paper splits."""
         train, rest = train_test_split(np.arange(len(self.rows)), test_size=0.3, random_state=seed)
         _, test = train_test_split(rest, test_size=0.5, random_state=seed)
@@ -73,15 +76,15 @@ def adult(folder: Path) -> Table:
     return Table("adult", raw, labels, schema)
 
 
-TABLES = {"credit": credit, "gmsc": gmsc, "adult": adult}
+TABLES: dict[str, Callable[[Path], Table]] = {"credit": credit, "gmsc": gmsc, "adult": adult}
 
 
-def logistic(points: np.ndarray, labels: np.ndarray, seed: int) -> LogisticRegression:
+def logistic(points: NDArray[np.float64], labels: NDArray[np.int64], seed: int) -> Any:
     model = LogisticRegression(class_weight="balanced", max_iter=1000, random_state=seed)
     return model.fit(points, labels)
 
 
-def network(points: np.ndarray, labels: np.ndarray, seed: int):
+def network(points: NDArray[np.float64], labels: NDArray[np.int64], seed: int) -> Any:
     """The paper's two-layer network: 16 and 32 units, two sigmoid outputs, five epochs of Adam."""
     import torch
     from torch import nn
@@ -99,11 +102,15 @@ def network(points: np.ndarray, labels: np.ndarray, seed: int):
     y = torch.tensor(np.stack([1 - labels, labels], axis=1), dtype=torch.float32)
     optimiser, loss = torch.optim.Adam(net.parameters(), lr=1e-3), nn.BCELoss()
     for _ in range(5):
-        for batch in torch.randperm(len(x)).split(64):
+        order = torch.randperm(len(x))
+        for batch in (order[start : start + 64] for start in range(0, len(x), 64)):
             optimiser.zero_grad()
             loss(net(x[batch]), y[batch]).backward()
             optimiser.step()
     return net.eval()
 
 
-MODELS = {"lr": logistic, "dnn": network}
+MODELS: dict[str, Callable[[NDArray[np.float64], NDArray[np.int64], int], Any]] = {
+    "lr": logistic,
+    "dnn": network,
+}

@@ -1,0 +1,512 @@
+"""The result: its frames, figures and files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from pandas.testing import assert_frame_equal
+from tests.methods.bank import GOAL, JOBS, REJECTED, SCHEMA, TRAIN, fitted, score
+
+import stepladder as sl
+from stepladder.errors import ResultError
+from stepladder.metrics import Paths, nearest_distance, summary
+
+FRAMES = ("paths", "final", "changes", "status")
+FEATURES = list(SCHEMA.names)
+
+
+def someone_of_every_kind() -> pd.DataFrame:
+    """Rejected people, one with a gap, one at the goal, under labels out of order."""
+    happy = TRAIN[score(TRAIN) > 0.9].iloc[:1]
+    people = pd.concat([REJECTED.iloc[:6], happy], ignore_index=True)
+    people.loc[2, "savings"] = np.nan
+    people.index = [40, 7, 99, 3, 12, 5, 1]
+    return people
+
+
+PEOPLE = someone_of_every_kind()
+
+
+@pytest.fixture(scope="module")
+def step():
+    return fitted()
+
+
+@pytest.fixture(scope="module")
+def result(step):
+    return step.recourse(PEOPLE)
+
+
+def as_pandas(frame):
+    return frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
+
+
+# ---- frames ---------------------------------------------------------------------------------
+
+
+def test_the_columns_are_those_of_the_design(result):
+    assert list(result.paths) == ["person", "path", "step", *FEATURES, "score"]
+    assert list(result.final) == [
+        *("person", "path", "outcome", "score", "distance", "steps"),
+        *FEATURES,
+    ]
+    assert list(result.changes) == ["person", "path", "feature", "before", "after"]
+    assert list(result.status) == ["person", "outcome", "reason", "best_path"]
+
+
+def test_final_holds_every_path_of_everyone_in_the_caller_s_order(result):
+    assert list(result.final["person"]) == [label for label in PEOPLE.index for _ in range(3)]
+    assert list(result.final["path"]) == [0, 1, 2] * len(PEOPLE)
+    assert list(result.status["person"]) == list(PEOPLE.index)
+
+
+def test_paths_begin_at_the_person_and_end_at_the_final_row(result):
+    grouped = list(result.paths.groupby(["person", "path"], sort=False))
+    assert [key for key, _ in grouped] == list(
+        zip(result.final["person"], result.final["path"], strict=True)
+    )
+    for ((person, _), rows), (_, end) in zip(grouped, result.final.iterrows(), strict=True):
+        assert list(rows["step"]) == list(range(len(rows)))
+        assert end["steps"] == len(rows) - 1
+        pd.testing.assert_series_equal(
+            rows[FEATURES].iloc[0], PEOPLE.loc[person], check_names=False, check_dtype=False
+        )
+        last, ended = rows[[*FEATURES, "score"]].iloc[-1], end[[*FEATURES, "score"]]
+        pd.testing.assert_series_equal(last, ended, check_names=False, check_dtype=False)
+
+
+def test_outcomes_are_plain_strings(result):
+    kinds = {99: "missing_value", 1: "already_positive"}
+    for person, outcome in zip(result.final["person"], result.final["outcome"], strict=True):
+        assert type(outcome) is str
+        assert outcome == kinds.get(person, "reached")
+
+
+def test_distance_is_euclidean_from_the_start_in_encoded_units(result):
+    reached = result.final[result.final["outcome"] == "reached"]
+    starts = result.space.encode(PEOPLE.loc[reached["person"]])
+    expected = np.linalg.norm(result.space.encode(reached[FEATURES]) - starts, axis=1)
+    np.testing.assert_allclose(reached["distance"], expected, rtol=1e-12)
+
+
+def test_status_names_the_nearest_path_that_reaches_the_goal(result):
+    for person, best in zip(result.status["person"], result.status["best_path"], strict=True):
+        mine = result.final[result.final["person"] == person].set_index("path")
+        reached = mine[mine["outcome"] == "reached"]
+        if reached.empty:
+            assert best is pd.NA
+        else:
+            assert best == reached["distance"].idxmin()
+
+
+def test_everyone_has_an_outcome_and_a_reason(result):
+    status = result.status.set_index("person")
+    assert status.loc[99, "reason"] == "no value for savings"
+    assert status.loc[1, "reason"].startswith("already meets the goal with a score of 0.9")
+    assert status.loc[40, "reason"] == "3 of 3 paths reach a score of at least 0.6"
+
+
+def test_paths_that_fail_are_explained_beside_those_that_succeed():
+    goal, reached, missed = sl.Goal(0.5), sl.Outcome.REACHED, sl.Outcome.STEP_LIMIT
+    made = handmade(
+        [[path(reached, "meets the goal", 0.0, 2.0), path(missed, "no time", 0.0, 1.0)]], goal
+    )
+    assert made.status["reason"][0] == "1 of 2 paths reach a score of at least 0.5; path 1: no time"
+    assert made.status["best_path"][0] == 0
+
+
+def test_someone_without_success_is_told_of_the_attempt_that_came_nearest():
+    stalled, late = sl.Outcome.STALLED, sl.Outcome.TIMED_OUT
+    made = handmade([[path(stalled, "far", 0.0, 0.1), path(late, "near", 0.0, 0.4)]], sl.Goal(0.5))
+    assert list(made.status.loc[0, ["outcome", "reason"]]) == ["timed_out", "near"]
+
+
+def test_changes_are_what_differs_between_start_and_end(result):
+    expected = []
+    for _, end in result.final.iterrows():
+        start = PEOPLE.loc[end["person"]]
+        for name in FEATURES:
+            if end[name] != start[name] and not pd.isna(start[name]):
+                expected.append((end["person"], end["path"], name, start[name], end[name]))
+    assert list(result.changes.itertuples(index=False, name=None)) == expected
+    assert expected
+
+
+def test_changes_show_values_as_the_person_knows_them(result):
+    kinds = {"income": int, "debt": float, "job": str, "education": str, "owner": bool}
+    for feature, before, after in result.changes[["feature", "before", "after"]].to_numpy():
+        assert type(before) is type(after) is kinds.get(feature, float)
+
+
+def test_polars_and_arrow_frames_of_changes_hold_text(step):
+    people = pl.from_pandas(REJECTED.reset_index(drop=True))
+    changes = step.recourse(people).changes
+    assert changes.schema["before"] == changes.schema["after"] == pl.String
+    assert set(changes.filter(pl.col("feature") == "job")["after"]) <= set(JOBS)
+
+
+def path(outcome, reason, *scores):
+    """A path along one number, whose row is its score."""
+    values = np.array(scores)[:, None]
+    return sl.Path(outcome, reason, values, values, np.array(scores))
+
+
+def handmade(routes, goal, name="a", **settings):
+    """A result put together by hand over one number."""
+    frame = pd.DataFrame({name: [0.0, 1.0]})
+    space = sl.Space.fit(sl.Schema([sl.Numeric(name)]), frame)
+    space = sl.Space(space.schema, space.template, np.zeros(1), np.ones(1))
+    return sl.Recourse(
+        space=space,
+        goal=goal,
+        template=space.template,
+        people=np.arange(len(routes)),
+        routes=routes,
+        settings=settings,
+        reference={"rows": 2},
+        positives=np.array([[2.0], [3.0]]),
+    )
+
+
+@pytest.mark.parametrize("name", ["person", "path", "step", "outcome", "score", "steps"])
+def test_a_feature_named_like_a_result_column_gets_an_underscore(name):
+    made = handmade([[path(sl.Outcome.REACHED, "", 0.0, 2.0)]], sl.Goal(0.5), name=name)
+    assert list(made.paths) == ["person", "path", "step", f"{name}_", "score"]
+    assert list(made.paths[f"{name}_"]) == [0.0, 2.0]
+    assert f"{name}_" in made.final
+    assert made.changes["feature"][0] == name
+
+
+def test_two_features_never_end_up_under_one_name():
+    train = pd.DataFrame({"score": [0.0, 1.0, 5.0], "score_": [0.0, 2.0, 3.0]})
+    schema = sl.Schema([sl.Numeric("score"), sl.Numeric("score_", change="never")])
+    step = sl.StEP(paths=1).fit(train, lambda f: (f["score"] >= 4).to_numpy() * 1.0, schema=schema)
+    found = step.recourse(train.iloc[[1]])
+    assert list(found.paths) == ["person", "path", "step", "score__", "score_", "score"]
+    assert (found.final["score_"] == 2.0).all()
+    assert (found.final["score__"] >= 4).all()
+
+
+# ---- metrics --------------------------------------------------------------------------------
+
+
+def test_metrics_are_one_row_of_the_summary_by_hand(result):
+    counted = [i for i, label in enumerate(PEOPLE.index) if label != 1]  # not who is there already
+    routes = [result.routes[i] for i in counted]
+    reached = np.array([[p.outcome == "reached" for p in paths] for paths in routes])
+    ends = np.array([[p.points[-1] for p in paths] for paths in routes])
+    nearness = np.full(reached.shape, np.nan)
+    nearness[reached] = nearest_distance(ends[reached], result.positives)
+    paths = Paths(
+        start=np.array([paths[0].points[0] for paths in routes]),
+        ends=ends,
+        reached=reached,
+        lengths=np.array([[p.length for p in paths] for paths in routes]),
+        steps=np.array([[p.steps for p in paths] for paths in routes]),
+        changed=np.array([[(p.values[0] != p.values[-1]).sum() for p in ps] for ps in routes]),
+        nearness=nearness,
+    )
+    metrics = result.metrics()
+    assert len(metrics) == 1
+    assert metrics.iloc[0].to_dict() == pytest.approx(summary(paths), nan_ok=True)
+    assert metrics["success"][0] == pytest.approx(5 / 6)  # the one with a gap failed
+
+
+def test_metrics_of_a_handmade_result():
+    reached, missed = sl.Outcome.REACHED, sl.Outcome.STALLED
+    made = handmade(
+        [
+            [path(reached, "", 0.0, 2.0, 1.5), path(missed, "", 0.0, 0.25)],
+            [path(reached, "", 0.0, 1.0), path(reached, "", 0.0, 3.0)],
+            [path(sl.Outcome.ALREADY_POSITIVE, "", 1.0)] * 2,
+        ],
+        sl.Goal(0.5),
+    )
+    row = made.metrics().iloc[0]
+    assert row["success"] == 1.0
+    assert row["avg_success"] == 0.75
+    assert row["l2_distance"] == pytest.approx((1.5 + 2.0) / 2)
+    assert row["path_length"] == pytest.approx((2.5 + 2.0) / 2)
+    assert row["path_steps"] == pytest.approx((2 + 1) / 2)
+    assert row["diversity"] == pytest.approx(2.0)
+    assert row["sparsity"] == 1.0
+    assert row["distance_to_positives"] == pytest.approx((1.0 + 1.0) / 2)
+
+
+def test_metrics_of_nobody_are_unknown_and_no_error(step):
+    happy = TRAIN[score(TRAIN) > 0.9].iloc[:3]
+    for people in (REJECTED.iloc[:0], happy):
+        metrics = step.recourse(people).metrics()
+        assert len(metrics) == 1
+        assert metrics.iloc[0].isna().all()
+
+
+# ---- files ----------------------------------------------------------------------------------
+
+
+def assert_same(result: sl.Recourse, loaded: sl.Recourse) -> None:
+    for name in FRAMES:
+        ours, theirs = getattr(result, name), getattr(loaded, name)
+        assert type(ours) is type(theirs)
+        if isinstance(ours, pd.DataFrame):
+            assert_frame_equal(ours, theirs, check_exact=True)
+        else:
+            assert ours.schema == theirs.schema
+            assert_frame_equal(as_pandas(ours), as_pandas(theirs), check_exact=True)
+    assert_frame_equal(as_pandas(result.metrics()), as_pandas(loaded.metrics()))
+    assert dict(loaded.settings) == dict(result.settings)
+    assert dict(loaded.reference) == dict(result.reference)
+    assert loaded.goal == result.goal
+    assert loaded.space.schema == result.space.schema
+    for mine, theirs in zip(result.routes, loaded.routes, strict=True):
+        for a, b in zip(mine, theirs, strict=True):
+            np.testing.assert_array_equal(a.points, b.points)
+            assert a.reason == b.reason
+
+
+def dressed(kind: str) -> pd.DataFrame:
+    """The same people in other dtypes and under other labels."""
+    people = PEOPLE.copy()
+    if kind == "nullable":
+        people = people.convert_dtypes(dtype_backend="numpy_nullable")
+    elif kind == "arrow":
+        people = people.convert_dtypes(dtype_backend="pyarrow")
+    elif kind == "category":
+        order = pd.CategoricalDtype(["master", "school", "bachelor"], ordered=True)
+        people = people.astype({"job": "category", "education": order})
+    elif kind == "object":
+        people = people.astype({"job": object, "owner": object})
+    elif kind == "small":
+        people = people.astype({"income": "int32", "age": "int8", "savings": "float32"})
+    elif kind == "text labels":
+        people.index = [f"person {i}" for i in people.index]
+    elif kind == "mixed labels":
+        people.index = pd.Index([1, "b", 2.5, "d", 5, "f", 7], dtype=object)
+    elif kind == "dates":
+        people.index = pd.date_range("2024-02-27", periods=len(people))
+    elif kind == "shuffled columns":
+        people = people[FEATURES[::-1]]
+    return people
+
+
+KINDS = [
+    *("plain", "nullable", "arrow", "category", "object", "small"),
+    *("text labels", "mixed labels", "dates", "shuffled columns"),
+]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_saved_result_comes_back_as_it_was(step, tmp_path, kind, suffix):
+    result = step.recourse(dressed(kind))
+    file = tmp_path / f"plan.{suffix}"
+    result.save(file)
+    loaded = sl.Recourse.load(file)
+    assert_same(result, loaded)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json"])
+def test_a_published_result_comes_back_unrounded(tmp_path, suffix):
+    result = fitted(sl.StEP.published()).recourse(PEOPLE)
+    assert (result.paths["income"] % 1 != 0).any()
+    result.save(tmp_path / f"plan.{suffix}")
+    assert_same(result, sl.Recourse.load(tmp_path / f"plan.{suffix}"))
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_a_result_of_another_library_comes_back_in_its_kind(step, tmp_path, library):
+    people = pa.Table.from_pandas(PEOPLE, preserve_index=False)
+    result = step.recourse(pl.from_arrow(people) if library == "polars" else people)
+    result.save(tmp_path / "plan.parquet")
+    assert_same(result, sl.Recourse.load(tmp_path / "plan.parquet"))
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_json_of_another_library_holds_the_same_rows(step, tmp_path, library):
+    people = pa.Table.from_pandas(PEOPLE, preserve_index=False)
+    result = step.recourse(pl.from_arrow(people) if library == "polars" else people)
+    result.save(tmp_path / "plan.json")
+    loaded = sl.Recourse.load(tmp_path / "plan.json")
+    for name in ("paths", "final", "status"):
+        ours, theirs = as_pandas(getattr(result, name)), as_pandas(getattr(loaded, name))
+        assert_frame_equal(ours, theirs, check_dtype=False)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json"])
+def test_an_empty_result_comes_back_too(step, tmp_path, suffix):
+    result = step.recourse(PEOPLE.iloc[:0])
+    result.save(tmp_path / f"plan.{suffix}")
+    loaded = sl.Recourse.load(tmp_path / f"plan.{suffix}")
+    for name in FRAMES:
+        assert list(getattr(loaded, name)) == list(getattr(result, name))
+        assert len(getattr(loaded, name)) == 0
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json"])
+@pytest.mark.parametrize(
+    "goal", [sl.Goal.between(0.6, 1.0), sl.Goal(0.6, desired="yes")], ids=["range", "class"]
+)
+def test_every_goal_comes_back(tmp_path, suffix, goal):
+    step = sl.StEP(distance={"income": np.float64(2.0)}).fit(TRAIN, score, schema=SCHEMA, goal=goal)
+    result = step.recourse(PEOPLE)
+    result.save(tmp_path / f"plan.{suffix}")
+    assert_same(result, sl.Recourse.load(tmp_path / f"plan.{suffix}"))
+
+
+def test_someone_with_a_gap_survives_saving(result, tmp_path):
+    for suffix in ("parquet", "json"):
+        result.save(tmp_path / f"plan.{suffix}")
+        loaded = sl.Recourse.load(tmp_path / f"plan.{suffix}")
+        row = loaded.final[loaded.final["person"] == 99].iloc[0]
+        assert row["outcome"] == "missing_value"
+        assert np.isnan(row["savings"])
+        assert np.isnan(row["score"])
+        assert loaded.status.set_index("person").loc[99, "reason"] == "no value for savings"
+
+
+def refuse_constant(name):
+    raise AssertionError(f"{name} is no JSON")
+
+
+def test_json_is_strict_and_plain(result, tmp_path):
+    result.save(tmp_path / "plan.json")
+    content = json.loads((tmp_path / "plan.json").read_text(), parse_constant=refuse_constant)
+    assert content["goal"]["threshold"] == GOAL.threshold
+    assert content["settings"]["method"] == "StEP"
+    first = content["routes"][0]
+    assert (first["person"], first["path"], first["outcome"]) == (40, 0, "reached")
+    assert first["rows"][0] == PEOPLE.iloc[0].to_dict()
+    assert len(first["rows"]) == len(first["scores"]) == len(first["points"])
+    gap = next(route for route in content["routes"] if route["person"] == 99)
+    assert gap["rows"][0]["savings"] is None
+    assert gap["scores"] == [None]
+
+
+def test_parquet_can_be_read_without_us(result, tmp_path):
+    result.save(tmp_path / "plan.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "plan.parquet")
+    assert set(FEATURES) <= set(table.column_names)
+    assert table["income"].to_pylist() == list(result.paths["income"])
+
+
+def test_a_saved_result_can_be_read_by_others(result, tmp_path):
+    (tmp_path / "other").write_text("")
+    for suffix in ("parquet", "json"):
+        result.save(tmp_path / f"plan.{suffix}")
+        mode = (tmp_path / f"plan.{suffix}").stat().st_mode
+        assert mode == (tmp_path / "other").stat().st_mode  # what the umask says, no less
+
+
+def test_saving_again_replaces_the_file(step, result, tmp_path):
+    file = tmp_path / "plan.json"
+    result.save(file)
+    fewer = step.recourse(PEOPLE.iloc[:1])
+    fewer.save(str(file))
+    assert_same(fewer, sl.Recourse.load(str(file)))
+
+
+@pytest.mark.parametrize("name", ["plan.csv", "plan", "plan.json.gz"])
+def test_an_unknown_suffix_is_refused(result, tmp_path, name):
+    with pytest.raises(ResultError, match=r"\.parquet or \.json"):
+        result.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json"])
+def test_a_folder_that_is_not_there_is_named(result, tmp_path, suffix):
+    file = tmp_path / "nowhere" / f"plan.{suffix}"
+    with pytest.raises(ResultError, match="nowhere"):
+        result.save(file)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json"])
+def test_a_failed_save_leaves_the_old_file_and_no_other(result, tmp_path, monkeypatch, suffix):
+    file = tmp_path / f"plan.{suffix}"
+    result.save(file)
+    before = file.read_bytes()
+
+    def full(path, *args, **kwargs):
+        Path(path).touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pyarrow.parquet, "write_table", lambda table, path: full(path))
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(ResultError, match="No space left on device"):
+        result.save(file)
+    assert list(tmp_path.iterdir()) == [file]
+    assert file.read_bytes() == before
+
+
+def test_a_save_that_is_interrupted_leaves_nothing(result, tmp_path, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        result.save(tmp_path / "plan.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    for name in ("plan.json", "plan.parquet"):
+        with pytest.raises(ResultError, match="There is no result at"):
+            sl.Recourse.load(tmp_path / name)
+    with pytest.raises(ResultError, match="There is no result at"):
+        sl.Recourse.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"[1, 2]", b"null", b"\xff\x00PAR1", b'{"routes": 3}']
+)
+@pytest.mark.parametrize("name", ["plan.json", "plan.parquet", "plan.csv"])
+def test_a_corrupt_file_is_refused_as_no_result(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ResultError, match=f"'{name}' isn't a result saved by stepladder"):
+        sl.Recourse.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("suffix", ["json", "parquet"])
+def test_a_file_cut_short_is_refused(result, tmp_path, suffix):
+    file = tmp_path / f"plan.{suffix}"
+    result.save(file)
+    whole = file.read_bytes()
+    for share in (0.2, 0.5, 0.99):
+        file.write_bytes(whole[: int(share * len(whole))])
+        with pytest.raises(ResultError, match="isn't a result"):
+            sl.Recourse.load(file)
+
+
+def test_a_parquet_file_of_someone_else_is_refused(tmp_path):
+    REJECTED.to_parquet(tmp_path / "plan.parquet")
+    with pytest.raises(ResultError, match="isn't a result"):
+        sl.Recourse.load(tmp_path / "plan.parquet")
+
+
+@pytest.mark.parametrize("key", ["schema", "goal", "people", "dtypes", "center", "routes", "paths"])
+@pytest.mark.parametrize("wrong", ["x", 5, [], {"a": 1}], ids=repr)
+def test_a_tampered_file_is_refused(result, tmp_path, key, wrong):
+    file = tmp_path / "plan.json"
+    result.save(file)
+    content = json.loads(file.read_text())
+    content[key] = wrong
+    file.write_text(json.dumps(content))
+    with pytest.raises(ResultError):
+        sl.Recourse.load(file)
+
+
+def test_a_result_of_a_later_format_is_refused(result, tmp_path):
+    file = tmp_path / "plan.json"
+    result.save(file)
+    content = json.loads(file.read_text())
+    content["format"] = 99
+    file.write_text(json.dumps(content))
+    with pytest.raises(ResultError, match="format 99"):
+        sl.Recourse.load(file)
