@@ -190,6 +190,11 @@ def test_locking_a_feature_that_does_not_exist_is_answered_with_the_nearest():
         sl.Feasible.of(SPACE, person(), locked=["incone"])
 
 
+def test_one_text_is_no_list_of_locked_features():
+    with pytest.raises(ParameterError, match=r"locked=\['income'\]"):
+        sl.Feasible.of(SPACE, person(), locked="income")
+
+
 def test_every_violation_of_every_row_is_named_by_the_rows_own_label():
     rows = pd.concat([person(age=50.0, sex="f"), person(), person(debt=9.0)])
     rows.index = ["anna", "ben", "cleo"]

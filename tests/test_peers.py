@@ -338,7 +338,7 @@ def trained_on_pandas(model: Any, frame: pl.DataFrame) -> np.ndarray:
 # ---- seeds, noise and time --------------------------------------------------------------------
 
 
-def random_forest_free() -> Any:
+def smooth() -> Any:
     return lambda frame: 1 / (1 + np.exp(-(worth(frame) - 40) / 8))
 
 
@@ -348,7 +348,7 @@ def test_the_seed_decides_and_another_seed_decides_otherwise(clusterer):
 
     def ends(seed: int) -> pd.DataFrame:
         step = sl.StEP(paths=4, clusterer=clusterer, random_state=seed)
-        return step.fit(TRAIN, random_forest_free(), schema=SCHEMA).recourse(people).final
+        return step.fit(TRAIN, smooth(), schema=SCHEMA).recourse(people).final
 
     pd.testing.assert_frame_equal(ends(1), ends(1), check_exact=True)
     if clusterer == "random":
@@ -359,21 +359,17 @@ def test_the_global_random_state_is_neither_used_nor_touched():
     people = TRAIN[LABELS == 0].head(5)
     np.random.seed(1)  # noqa: NPY002
     before = np.random.get_state()  # noqa: NPY002
-    first = (
-        sl.StEP(spare_clusters=1).fit(TRAIN, random_forest_free(), schema=SCHEMA).recourse(people)
-    )
+    first = sl.StEP(spare_clusters=1).fit(TRAIN, smooth(), schema=SCHEMA).recourse(people)
     after = np.random.get_state()  # noqa: NPY002
     assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
     np.random.seed(2)  # noqa: NPY002
-    again = (
-        sl.StEP(spare_clusters=1).fit(TRAIN, random_forest_free(), schema=SCHEMA).recourse(people)
-    )
+    again = sl.StEP(spare_clusters=1).fit(TRAIN, smooth(), schema=SCHEMA).recourse(people)
     pd.testing.assert_frame_equal(first.final, again.final, check_exact=True)
 
 
 def test_nothing_is_printed_and_progress_is_off_unless_asked_for(capfd):
     people = TRAIN[LABELS == 0].head(5)
-    step = sl.StEP().fit(TRAIN, random_forest_free(), schema=SCHEMA)
+    step = sl.StEP().fit(TRAIN, smooth(), schema=SCHEMA)
     step.recourse(people).metrics()
     assert capfd.readouterr() == ("", "")
     told: list[tuple[int, int]] = []
@@ -408,7 +404,7 @@ def test_a_time_budget_ends_a_search_promptly_with_what_there_is(published):
 
 def test_a_time_budget_that_suffices_changes_nothing():
     people = TRAIN[LABELS == 0].head(8)
-    step = sl.StEP(paths=2).fit(TRAIN, random_forest_free(), schema=SCHEMA)
+    step = sl.StEP(paths=2).fit(TRAIN, smooth(), schema=SCHEMA)
     whole, limited = step.recourse(people), step.recourse(people, time_budget=600)
     pd.testing.assert_frame_equal(whole.final, limited.final, check_exact=True)
 
@@ -438,7 +434,7 @@ def test_a_goal_and_people_named_in_numpy_types_go_to_json(tmp_path):
 def test_results_with_gaps_in_them_go_to_json_and_come_back(tmp_path):
     people = TRAIN[LABELS == 0].head(2).reset_index(drop=True)
     people.loc[0, "income"] = np.nan
-    step = sl.StEP(paths=1).fit(TRAIN, random_forest_free(), schema=SCHEMA)
+    step = sl.StEP(paths=1).fit(TRAIN, smooth(), schema=SCHEMA)
     found = step.recourse(people)
     found.save(tmp_path / "plan.json")
     json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)

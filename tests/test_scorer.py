@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import lightgbm
@@ -273,6 +274,22 @@ def test_what_is_asked_is_counted():
     asked.score(asked.space.read(FRAME))
     asked.score(asked.space.read(FRAME.head(3)))
     assert (asked.calls, asked.rows) == (2, N + 3)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        logistic().fit(FRAME, LABELS),
+        light().fit(FRAME, LABELS),
+        extreme().fit(FRAME, LABELS).get_booster(),
+        sl.encoded(RandomForestClassifier(3, random_state=0).fit(FRAME.to_numpy(), LABELS)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_scorer_can_be_sent_to_another_process(model):
+    asked = scorer(model)
+    values = asked.space.read(FRAME)
+    assert (pickle.loads(pickle.dumps(asked)).score(values) == asked.score(values)).all()
 
 
 # ---- goals ------------------------------------------------------------------------------------

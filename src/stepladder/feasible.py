@@ -63,6 +63,8 @@ class Feasible:
         locked: Iterable[str] = (),
     ) -> Feasible:
         """The feasible sets around values (n, features) that are already read."""
+        if isinstance(locked, str):
+            raise ParameterError(f"locked must be a list of names: locked=[{locked!r}].")
         fixed = {space.schema.position(name) for name in locked}
         lower, upper = np.empty_like(start), np.empty_like(start)
         for f, feature in enumerate(space.schema.features):

@@ -108,10 +108,22 @@ class Scorer:
         self._takes_points = isinstance(model, Encoded)
         model = model.model if isinstance(model, Encoded) else model
         self.name = _name(model)
-        columns = space.width if self._takes_points else len(space.schema.columns)
-        self._ask = _asker(model, self.name, goal, columns)
+        self._model = model
+        self._ask = self._asking()
         self._order = None if self._takes_points else _trained_order(model, self.name, space)
         self.desired = _desired(model, goal, self.name)
+
+    def _asking(self) -> Ask:
+        columns = self.space.width if self._takes_points else len(self.space.schema.columns)
+        return _asker(self._model, self.name, self.goal, columns)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A scorer is pickled as its model; how to ask it is found out again."""
+        return {key: value for key, value in self.__dict__.items() if key != "_ask"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._ask = self._asking()
 
     def score(self, values: Floats) -> Floats:
         """The scores (n,) of rows given as values: the very rows a person would see."""

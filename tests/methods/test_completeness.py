@@ -131,13 +131,27 @@ def assert_promises_are_kept(case: Case, step: sl.StEP) -> None:
     assert_complete(case, step, result)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=220, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_everyone_with_a_reachable_positive_gets_there(data):
     case = data.draw(cases())
     count = len(case.positives)
     assume(count > 0)
     assert_promises_are_kept(case, data.draw(methods(count)))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_what_a_person_gets_does_not_depend_on_who_else_asks(data):
+    case = data.draw(cases())
+    count = len(case.positives)
+    assume(count > 0)
+    step = data.draw(methods(count))
+    together = solved(case, step).paths
+    for person in range(len(case.people)):
+        alone = step.recourse(case.people.iloc[[person]], locked=case.locked).paths
+        mine = together[together["person"] == person].reset_index(drop=True)
+        pd.testing.assert_frame_equal(alone, mine, rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

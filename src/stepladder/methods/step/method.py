@@ -281,8 +281,9 @@ class StEP:
         chosen = np.random.default_rng(self.random_state).permutation(len(values))[:SAMPLE]
         pace = Pace(len(chosen), progress=False, time_budget=None)
         routes = self._walker().walk(values[chosen], scores[chosen], reference, scorer, pace)
-        lengths = np.array([[path.length for path in paths] for paths in routes]).mean(axis=0)
-        far_out = outlying(lengths)
+        lengths = _mean_lengths(routes, reference)
+        far_out = np.isinf(lengths)
+        far_out[~far_out] = outlying(lengths[~far_out])
         order = np.lexsort((lengths, far_out))[: self.paths]
         kept = np.full(reference.slots + 1, -1, dtype=np.intp)  # the last one is for −1
         kept[np.sort(order)] = np.arange(len(order))
@@ -401,6 +402,16 @@ class StEP:
                 self.alpha, self.step_size, self.max_steps, self.noise, self.random_state
             )
         return Default(self.alpha, self.step_size, self.max_steps, self.options)
+
+
+def _mean_lengths(routes: list[list[Path]], reference: Reference) -> Floats:
+    """(k,) how long the paths to each cluster are; infinite for one that nobody can go to."""
+    lengths = np.array([[path.length for path in paths] for paths in routes])
+    gone = np.array([[path.outcome is Outcome.UNREACHABLE for path in paths] for paths in routes])
+    gone |= [len(members) == 0 for members in reference.members]
+    tried = (~gone).sum(axis=0)
+    total = np.where(gone, 0.0, lengths).sum(axis=0)
+    return np.where(tried > 0, total / np.maximum(tried, 1), np.inf)
 
 
 def _rules(schema: Schema) -> set[tuple[str, str, str]]:
