@@ -17,9 +17,14 @@ class Pace:
     """One call's clock and progress. `with Pace(...) as pace:` shows a bar only inside."""
 
     def __init__(self, total: int, progress: Progress, time_budget: float | None) -> None:
-        if time_budget is not None and not time_budget > 0:
+        number = isinstance(time_budget, int | float) and not isinstance(time_budget, bool)
+        if time_budget is not None and not (number and time_budget > 0):
             raise ParameterError(
                 f"time_budget must be a number of seconds above 0, or None; got {time_budget!r}."
+            )
+        if not (isinstance(progress, bool) or callable(progress)):
+            raise ParameterError(
+                f"progress must be True, False or a function of (done, total); got {progress!r}."
             )
         self.total = total
         self.done = 0

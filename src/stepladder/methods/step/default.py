@@ -6,6 +6,7 @@ follows them (`search.py`), and what reaches the goal is pared down to what it n
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,7 +66,7 @@ class Default:
         reference: Reference,
         scorer: Scorer,
         pace: Pace,
-        locked: tuple[str, ...] = (),
+        locked: Iterable[str] = (),
     ) -> list[list[Path]]:
         """The paths of people at values (n, features), all advancing together."""
         k = reference.slots

@@ -318,7 +318,7 @@ class StEP:
         template, labels = Template.of(people), frames.labels(people)
         values = self.space_.read(people, allow_missing=True)
         with Pace(len(values), progress, time_budget) as pace:
-            routes = self.routes(values, labels, pace, tuple(locked))
+            routes = self.routes(values, labels, pace, locked)
         return Recourse(
             space=self.space_,
             goal=self.scorer_.goal,
@@ -335,7 +335,7 @@ class StEP:
         from stepladder.methods.walk import Walk  # it knows us
 
         self._check_fitted()
-        return Walk.begin(self, row, locked=locked)
+        return Walk.begin(self, row, locked=(locked,) if isinstance(locked, str) else locked)
 
     def resume(self, text: str) -> Walk:
         """A walk taken up again from its `to_json()`."""
@@ -355,10 +355,11 @@ class StEP:
         values: Floats,
         labels: NDArray[Any],
         pace: Pace,
-        locked: tuple[str, ...] = (),
+        locked: Iterable[str] = (),
     ) -> list[list[Path]]:
         """Each person's paths, those of people who have none to go included."""
         k = self.reference_.slots
+        locked = (locked,) if isinstance(locked, str) else tuple(locked)
         routes: list[list[Path]] = [[] for _ in values]
         whole = ~np.isnan(values).any(axis=1)
         scores = np.full(len(values), np.nan)

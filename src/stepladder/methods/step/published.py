@@ -8,6 +8,7 @@ don't hold, and a path may end anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -105,7 +106,7 @@ class Published:
         reference: Reference,
         scorer: Scorer,
         pace: Pace,
-        locked: tuple[str, ...] = (),
+        locked: Iterable[str] = (),
     ) -> list[list[Path]]:
         """The paths of people at values (n, features), all advancing together."""
         if locked:
