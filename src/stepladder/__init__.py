@@ -5,11 +5,12 @@ The way in for a reader: here → `methods/step` → `kernels/direction.py`.
 
 from stepladder.errors import StepladderError
 from stepladder.feasible import Feasible, Violation
+from stepladder.feature import Categorical, Change, Numeric, Ordinal
 from stepladder.kernels.alpha import Power, Sloped, Unit, Volcano
 from stepladder.methods.step import Options, StEP
 from stepladder.methods.walk import Walk
 from stepladder.recourse import Outcome, Path, Recourse
-from stepladder.schema import Categorical, Change, Numeric, Ordinal, Schema
+from stepladder.schema import Schema
 from stepladder.scorer import Goal, encoded
 from stepladder.space import Space
 

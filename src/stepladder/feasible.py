@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from stepladder import frames
 from stepladder.errors import BoundsError, ParameterError
+from stepladder.feature import Categorical, Change, Feature, Numeric
 from stepladder.frames import Frame
-from stepladder.schema import Categorical, Change, Feature, Numeric
 from stepladder.space import Floats, Mask, Space
 
 

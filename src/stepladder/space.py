@@ -35,8 +35,9 @@ from stepladder.errors import (
     listing,
     nearest,
 )
+from stepladder.feature import Categorical, Change, Feature, Numeric
 from stepladder.frames import Frame, Template
-from stepladder.schema import Categorical, Change, Feature, Numeric, Schema, seen_levels
+from stepladder.schema import Schema, seen_levels
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

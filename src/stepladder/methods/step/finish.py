@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.feasible import Feasible
+from stepladder.feature import Categorical
 from stepladder.methods.pace import Pace
 from stepladder.methods.step.search import Trail
-from stepladder.schema import Categorical
 from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask, Space
 

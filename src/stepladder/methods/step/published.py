@@ -16,12 +16,12 @@ import numpy as np
 
 from stepladder.clusters import Labels
 from stepladder.errors import ParameterError
+from stepladder.feature import Categorical, Change, Numeric, Ordinal
 from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.direction import cluster_direction
 from stepladder.methods.pace import Pace
 from stepladder.methods.step.reference import Reference
 from stepladder.recourse import Outcome, Path
-from stepladder.schema import Categorical, Change, Numeric, Ordinal
 from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask, Space
 
