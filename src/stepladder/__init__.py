@@ -9,7 +9,8 @@ from stepladder.feature import Categorical, Change, Numeric, Ordinal
 from stepladder.kernels.alpha import Power, Sloped, Unit, Volcano
 from stepladder.methods.step import Options, StEP
 from stepladder.methods.walk import Walk
-from stepladder.recourse import Outcome, Path, Recourse
+from stepladder.path import Outcome, Path
+from stepladder.recourse import Recourse
 from stepladder.schema import Schema
 from stepladder.scorer import Goal, encoded
 from stepladder.space import Space

@@ -19,7 +19,7 @@ from stepladder.errors import FrameError, MissingValueError, ParameterError, Res
 from stepladder.feasible import Feasible
 from stepladder.frames import Frame
 from stepladder.methods.pace import Pace
-from stepladder.recourse import Outcome, Path
+from stepladder.path import Outcome, Path
 from stepladder.space import Floats
 
 if TYPE_CHECKING:

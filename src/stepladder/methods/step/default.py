@@ -18,7 +18,7 @@ from stepladder.methods.step import finish
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.search import Search, Trail
 from stepladder.methods.step.targets import Targets, reachable, share
-from stepladder.recourse import Outcome, Path
+from stepladder.path import Outcome, Path
 from stepladder.scorer import Scorer
 from stepladder.space import Floats
 

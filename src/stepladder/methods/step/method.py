@@ -27,7 +27,8 @@ from stepladder.methods.pace import Pace, Progress
 from stepladder.methods.step.default import Default, Options
 from stepladder.methods.step.published import Published
 from stepladder.methods.step.reference import Reference
-from stepladder.recourse import Outcome, Path, Recourse
+from stepladder.path import Outcome, Path
+from stepladder.recourse import Recourse
 from stepladder.schema import Schema
 from stepladder.scorer import Goal, Scorer
 from stepladder.space import Floats, Mask, Space

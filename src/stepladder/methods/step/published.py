@@ -21,7 +21,7 @@ from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.direction import cluster_direction
 from stepladder.methods.pace import Pace
 from stepladder.methods.step.reference import Reference
-from stepladder.recourse import Outcome, Path
+from stepladder.path import Outcome, Path
 from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask, Space
 
