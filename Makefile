@@ -32,8 +32,9 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## recourse for every rejected applicant of a real mortgage table
 	$(BIN)/python -m stepladder.demo
 
+# Two test processes share the cores; models that start threads of their own would fight over them.
 test: $(STAMP) ## run all tests, doctests included
-	$(BIN)/python -m pytest -n 2 --durations=10
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --durations=10
 
 check: $(STAMP) ## lint, format, types and the import law
 	$(BIN)/ruff check

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from stepladder.kernels.alpha import Alpha, Floats
 from stepladder.kernels.checks import check_call, labels_of, matrix, working_dtype
 from stepladder.kernels.distance import Metric, place
-from stepladder.kernels.tiling import CELL_BYTES, Tiling, plan, spread, stacks
+from stepladder.kernels.tiling import CELL_BYTES, Tiling, plan, scratch, spread, stacks
 
 MEMORY = 2**28
 """Bytes that temporaries may take by default. Inputs, their centred copy and results are extra."""
@@ -163,11 +163,11 @@ def _block_direction(
 
     sums = np.zeros((n, m + 1))
     apart = np.zeros((n, m))
-    memory = np.empty(n * tiling.tile_columns, dtype=factor.dtype)
+    room = scratch(n * tiling.tile_columns, factor.dtype)
     for block, q in stacks(len(positives.points), tiling.product_columns, tiling.tile_columns):
         factor_y = positives.factor[block].reshape(1, -1, q, m + 2)
         shape = (len(factor), factor_y.shape[1], piece, q)
-        tile = memory[: n * (block.stop - block.start)].reshape(shape)
+        tile = room[: n * (block.stop - block.start)].reshape(shape)
         squared = np.matmul(factor, factor_y.swapaxes(2, 3), out=tile)
         near = _near_pairs(squared, limits)
         if near is not None:

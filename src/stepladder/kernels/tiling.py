@@ -8,12 +8,16 @@ else to do costs up to a hundred times what they gain. The tiles are spread over
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 Item = TypeVar("Item")
 
@@ -26,8 +30,8 @@ _LEAST_COLUMNS, _MOST_COLUMNS = 64, 512
 _TILE_PAIRS, _TILE_ROWS, _MOST_ROWS = 2**19, 128, 2**13
 # What a tile takes for each pair and each coordinate at worst, which is when every pair is near.
 _PAIR_BYTES, CELL_BYTES = 64, 64
-# Below this many pairs, half a millisecond, handing work to threads doesn't pay.
-_THREADED_PAIRS = 2**17
+# Below this many pairs, some two milliseconds, handing work to threads doesn't pay.
+_THREADED_PAIRS = 2**19
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,18 @@ def spread(work: Callable[[Item], None], items: list[Item], threads: int) -> Non
 def _pool(threads: int, process: int) -> ThreadPoolExecutor:
     """Kept, for a step of a walk takes less time than starting threads; one a forked process."""
     return ThreadPoolExecutor(threads, thread_name_prefix="stepladder")
+
+
+def scratch(count: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Room for a tile of `count` numbers, this thread's own and kept: fresh memory is slow."""
+    size = count * np.dtype(dtype).itemsize
+    kept: NDArray[np.uint8] | None = getattr(_kept, "room", None)
+    if kept is None or len(kept) < size:
+        kept = _kept.room = np.empty(size, dtype=np.uint8)
+    return kept[:size].view(dtype)
+
+
+_kept = threading.local()
 
 
 def available_threads() -> int:
