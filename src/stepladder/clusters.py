@@ -39,10 +39,23 @@ def partition(points: Floats, count: int, clusterer: Clusterer, random_state: in
     return _numbered(_asked(clusterer, count, random_state).fit_predict(points))
 
 
+def check(clusterer: Clusterer) -> None:
+    """Refuse what can't partition anything."""
+    if clusterer is None or (isinstance(clusterer, str) and clusterer == "random"):
+        return
+    if isinstance(clusterer, type) or not hasattr(clusterer, "fit_predict"):
+        raise ParameterError(
+            "clusterer must be None (k-means), 'random' or a scikit-learn clusterer, such as "
+            f"AffinityPropagation(); got {clusterer!r}."
+        )
+
+
 def finds_own_number(clusterer: Clusterer) -> bool:
     """Whether a clusterer decides by itself how many clusters there are."""
-    fixed = clusterer is None or clusterer == "random"
-    return not (fixed or hasattr(clusterer, "n_clusters") or hasattr(clusterer, "n_components"))
+    if clusterer is None or isinstance(clusterer, str):
+        return False
+    asked = (getattr(clusterer, name, None) for name in ("n_clusters", "n_components"))
+    return all(number is None for number in asked)
 
 
 def _random(points: int, count: int, random_state: int) -> Labels:
@@ -57,17 +70,14 @@ def _asked(clusterer: Any, count: int, random_state: int) -> Any:
     """A fresh copy of the caller's clusterer with our number of clusters and seed."""
     from sklearn.base import clone
 
-    if not hasattr(clusterer, "fit_predict"):
-        raise ParameterError(
-            f"clusterer must be None (k-means), 'random' or a scikit-learn clusterer with "
-            f"fit_predict; got {clusterer!r}."
-        )
     if not hasattr(clusterer, "get_params"):  # no settings to take over
         return clusterer
     copy = clone(clusterer)
     known = copy.get_params(deep=False)
     settings: dict[str, Any] = {
-        name: count for name in ("n_clusters", "n_components") if name in known
+        name: count
+        for name in ("n_clusters", "n_components")
+        if known.get(name) is not None  # None: it's to find its own number
     }
     if "random_state" in known and known["random_state"] is None:
         settings["random_state"] = random_state

@@ -44,6 +44,11 @@ class Recourse:
     reference: Mapping[str, int]
     positives: Floats | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        found = sum(self.best(i)[0] is not None for i in range(len(self.people)))
+        count = f"{len(self.people)} people, {self._slots} paths each"
+        return f"Recourse({count}, {found} of them reach {self.goal})"
+
     # ---- frames ---------------------------------------------------------------------------
 
     @cached_property
@@ -296,8 +301,10 @@ def _free_name(name: str, features: Sequence[str]) -> str:
     return shown
 
 
-def _said_labels(people: NDArray[Any]) -> list[Any]:
+def _said_labels(people: NDArray[Any]) -> Any:
     """What people are called, as plain values; dates as the whole numbers NumPy keeps."""
+    if people.dtype.kind == "f":
+        return archive.without_nan(people.astype(np.float64))
     said: list[Any] = people.astype(np.int64 if people.dtype.kind in "mM" else object).tolist()
     return said
 

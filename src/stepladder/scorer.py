@@ -105,16 +105,16 @@ class Scorer:
         self.goal = goal
         self.calls = 0
         self.rows = 0
-        self._takes_points = isinstance(model, Encoded)
+        self.takes_points = isinstance(model, Encoded)
         model = model.model if isinstance(model, Encoded) else model
         self.name = _name(model)
         self._model = model
         self._ask = self._asking()
-        self._order = None if self._takes_points else _trained_order(model, self.name, space)
+        self._order = None if self.takes_points else _trained_order(model, self.name, space)
         self.desired = _desired(model, goal, self.name)
 
     def _asking(self) -> Ask:
-        columns = self.space.width if self._takes_points else len(self.space.schema.columns)
+        columns = self.space.width if self.takes_points else len(self.space.schema.columns)
         return _asker(self._model, self.name, self.goal, columns)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -128,13 +128,13 @@ class Scorer:
     def score(self, values: Floats) -> Floats:
         """The scores (n,) of rows given as values: the very rows a person would see."""
         return self._checked(
-            self.space.to_points(values) if self._takes_points else self._frame(values)
+            self.space.to_points(values) if self.takes_points else self._frame(values)
         )
 
     def score_points(self, points: Floats) -> Floats:
         """The scores of points that needn't be valid rows (the published method's)."""
         return self._checked(
-            points if self._takes_points else self._frame(self.space.to_values(points))
+            points.copy() if self.takes_points else self._frame(self.space.to_values(points))
         )
 
     def met(self, scores: Floats) -> Mask:
@@ -143,7 +143,13 @@ class Scorer:
     def is_desired(self, labels: NDArray[Any]) -> Mask:
         """Which labels are the desired class, or lie in the desired range."""
         if self.goal.is_range:
-            return self.goal.met(labels.astype(np.float64))
+            try:
+                return self.goal.met(labels.astype(np.float64))
+            except (TypeError, ValueError) as error:
+                raise ParameterError(
+                    f"The goal is {self.goal}, so labels must be numbers; got {labels[0]!r}. "
+                    "Leave labels out, or give what the model predicts."
+                ) from error
         wanted = 1 if self.desired is None else self.desired
         mask = np.asarray([label == wanted for label in labels.tolist()], dtype=bool)
         if len(labels) and not mask.any():
@@ -219,16 +225,21 @@ class Scorer:
                     break
             else:
                 return f"{len(here)} rows together: {self._shown(rows, here)}"
+        if len(rows) > 1:
+            try:  # a model that has begun to raise on everything isn't this row's fault
+                self._ask(self._some(rows, np.delete(np.arange(len(rows)), here)))
+            except Exception:  # noqa: BLE001
+                return f"{len(rows)} rows, and it raises on more than one of them"
         return f"this row: {self._shown(rows, here)}"
 
     def _some(self, rows: Any, places: NDArray[np.intp]) -> Any:
-        if self._takes_points:
+        if self.takes_points:
             return rows[places]
         return frames.read(rows)[places.tolist()].to_native()
 
     def _shown(self, rows: Any, places: NDArray[np.intp], most: int = 3) -> str:
         part = self._some(rows, places[:most])
-        frame = self.space.decode(part) if self._takes_points else part
+        frame = self.space.decode(part) if self.takes_points else part
         more = f" and {len(places) - most} more" if len(places) > most else ""
         return "; ".join(str(row) for row in frames.read(frame).rows(named=True)) + more
 

@@ -15,10 +15,6 @@ from typing import Any
 import stepladder as sl
 
 
-def _dollars(value: Any) -> str:
-    return f"${value:,}"
-
-
 def _thousands(value: Any) -> str:
     return f"${value * 1000:,}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from numbers import Real
 from types import TracebackType
 from typing import Any
 
@@ -17,7 +18,7 @@ class Pace:
     """One call's clock and progress. `with Pace(...) as pace:` shows a bar only inside."""
 
     def __init__(self, total: int, progress: Progress, time_budget: float | None) -> None:
-        number = isinstance(time_budget, int | float) and not isinstance(time_budget, bool)
+        number = isinstance(time_budget, Real) and not isinstance(time_budget, bool)
         if time_budget is not None and not (number and time_budget > 0):
             raise ParameterError(
                 f"time_budget must be a number of seconds above 0, or None; got {time_budget!r}."
@@ -29,18 +30,13 @@ class Pace:
         self.total = total
         self.done = 0
         self._banked = 0
-        self.started = time.monotonic()
-        self._deadline = None if time_budget is None else self.started + time_budget
+        self._deadline = None if time_budget is None else time.monotonic() + time_budget
         self._report = progress if callable(progress) else None
         self._bar: Any = _bar(total) if progress is True else None
 
     @property
     def expired(self) -> bool:
         return self._deadline is not None and time.monotonic() >= self._deadline
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.started
 
     def reached(self, count: int) -> None:
         """Say that `count` people beyond those banked are finished."""

@@ -9,21 +9,34 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from stepladder import frames
-from stepladder.errors import FrameError, MissingValueError, ParameterError, ResultError, listing
+from stepladder.errors import (
+    FrameError,
+    MissingValueError,
+    ParameterError,
+    ResultError,
+    StepladderError,
+    listing,
+)
 from stepladder.feasible import Feasible
 from stepladder.frames import Frame
 from stepladder.methods.pace import Pace
 from stepladder.path import Outcome, Path
+from stepladder.schema import Schema
 from stepladder.space import Floats
 
 if TYPE_CHECKING:
     from stepladder.methods.step import StEP
+
+
+FORMAT = 1
+"""Of what `Walk.to_json` writes."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +81,10 @@ class Walk:
 
     def __init__(self, step: StEP, row: Floats, locked: Iterable[str] = ()) -> None:
         self._step = step
-        self._row = row
         self._locked = list(dict.fromkeys(locked))
         self._plan: list[Path] | None = None
         self._followed: tuple[int, Path] | None = None  # what is left of a path being followed
+        self._move(row)
         self.history: list[dict[str, Any]] = []
         """what happened, oldest first: event, row, score and what the event was about"""
 
@@ -92,7 +105,7 @@ class Walk:
 
     @property
     def score(self) -> float:
-        return float(self.history[-1]["score"])
+        return self._score
 
     @property
     def done(self) -> bool:
@@ -130,6 +143,7 @@ class Walk:
     def take(self, path: int) -> None:
         """Follow an offer: the person now has the row it leads to."""
         offers = [offer.path for offer in self.directions()]
+        path = int(path)  # such as it stands in a result's frame
         if path not in offers:
             open_paths = f"the open ones are {listing(offers)}" if offers else self.reason
             raise ParameterError(f"There's no offer for path {path!r}: {open_paths}.")
@@ -185,7 +199,7 @@ class Walk:
             slot, ahead = self._followed
             followed = {"path": slot, "rows": [self._named(row) for row in ahead.values]}
         content = {
-            "format": 1,
+            "format": FORMAT,
             "schema": self._step.space_.schema.to_dict(),
             "row": self._named(self._row[0]),
             "locked": self._locked,
@@ -198,27 +212,43 @@ class Walk:
     def resume(cls, step: StEP, text: str) -> Walk:
         try:
             content = json.loads(text)
-            names = [feature["name"] for feature in content["schema"]["features"]]
-            row, locked = content["row"], content["locked"]
-            history, followed = list(content["history"]), content["followed"]
-        except (KeyError, TypeError, ValueError) as error:
+            found, schema = content["format"], Schema.from_dict(content["schema"])
+            if found != FORMAT:
+                raise ResultError(
+                    f"This walk was saved in format {found!r}, but this version of stepladder "
+                    f"reads {FORMAT!r}. Use the version that saved it."
+                )
+            if schema != step.space_.schema:
+                raise ResultError(
+                    "This walk began under another schema than the method was fitted on. Resume "
+                    "it with the method it began with, or begin anew from its row."
+                )
+            walk = cls(step, _read_row(step, content["row"]))
+            for name in content["locked"]:
+                schema.position(name)
+                walk._locked.append(name)
+            walk.history = [dict(event) for event in content["history"]]
+            if content["followed"] is not None:
+                walk._follow(int(content["followed"]["path"]), content["followed"]["rows"])
+        except ResultError:
+            raise
+        except (StepladderError, KeyError, TypeError, ValueError) as error:
             raise ResultError(
                 f"This isn't a walk saved by to_json() ({type(error).__name__}: {error})."
             ) from error
-        if tuple(names) != step.space_.schema.names:
-            raise ResultError(
-                f"This walk is about the features {listing(names)}, but the method was fitted on "
-                f"{listing(step.space_.schema.names)}. Resume it with the method it began with."
-            )
-        walk = cls(step, _read_row(step, row), locked)
-        walk.history = history
-        if followed is not None:
-            values = np.concatenate([_read_row(step, ahead) for ahead in followed["rows"]])
+        return walk
+
+    def _follow(self, slot: int, rows: list[dict[str, Any]]) -> None:
+        """Take up a path again, unless its rows aren't what this person could do any more."""
+        step = self._step
+        values = np.concatenate([_read_row(step, row) for row in rows])
+        here = Feasible.around(step.space_, self._row, locked=self._locked)
+        kept = step.is_published or not here.broken(values).any()
+        if kept and slot < step.reference_.slots and (values[0] == self._row[0]).all():
             scores, points = step.scorer_.score(values), step.space_.to_points(values)
             met = bool(step.scorer_.met(scores[-1:])[0])
             outcome = Outcome.REACHED if met else Outcome.STEP_LIMIT
-            walk._followed = (followed["path"], Path(outcome, "", values, points, scores))
-        return walk
+            self._followed = (slot, Path(outcome, "", values, points, scores))
 
     # ---- pieces ---------------------------------------------------------------------------
 
@@ -253,17 +283,18 @@ class Walk:
 
     def _move(self, row: Floats) -> None:
         """Stand at `row`, with everything planned before forgotten."""
-        self._row, self._plan, self._followed = row, None, None
+        self._row = row
+        self._score = float(self._step.scorer_.score(row)[0])
+        self._plan = self._followed = None
 
     def _note(self, event: str, **about: Any) -> None:
-        score = float(self._step.scorer_.score(self._row)[0])
         self.history.append(
-            {"event": event, **about, "row": self._named(self._row[0]), "score": score}
+            {"event": event, **about, "row": self._named(self._row[0]), "score": self._score}
         )
 
     def _named(self, values: Floats) -> dict[str, Any]:
         row = frames.read(self._step.space_.to_frame(values[None])).rows(named=True)[0]
-        return {name: v.item() if hasattr(v, "item") else v for name, v in row.items()}
+        return {name: _plain(value) for name, value in row.items()}
 
 
 def _read_row(step: StEP, row: Any) -> Floats:
@@ -281,6 +312,13 @@ def _read_row(step: StEP, row: Any) -> Floats:
     if not step.is_published:
         Feasible.around(step.space_, values)  # refuses bounds that the row already breaks
     return values
+
+
+def _plain(value: Any) -> Any:
+    """A cell as JSON knows it."""
+    if hasattr(value, "item"):
+        return value.item()
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def _number(value: Any) -> str:

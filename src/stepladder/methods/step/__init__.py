@@ -3,6 +3,7 @@
 method.py     StEP: hyper-parameters, fit, recourse, walk
 reference.py  the positives and their clusters
 published.py  the authors' walk, to the letter
+default.py    ours, with its options: targets, then search, then finish
 targets.py    the default's targets: the positives a person could become
 search.py     the default's walk
 finish.py     the default's last touches: nothing asked twice or in vain

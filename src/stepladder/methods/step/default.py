@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepladder.feasible import Feasible
 from stepladder.kernels.alpha import Alpha
@@ -83,19 +84,23 @@ class Default:
         )
         trail = search.walk(each, np.repeat(scores, k), targets, reference, scorer, pace)
         if not pace.expired:
-            self._finish(trail, each, scorer, pace)
+            self._finish(trail, each, reference, scorer, pace)
         late = pace.expired
+        lost = np.flatnonzero(~targets.valid.reshape(len(starts), -1).any(axis=1))
+        blame = _blame(lost, feasible, reference, scorer) if len(lost) and not late else {}
         taken = np.arange(trail.values.shape[1]) <= trail.steps[:, None]
         rows, scored = trail.values[taken], trail.scores[taken]
         points, paths = scorer.space.to_points(rows), []
         ends = np.cumsum(trail.steps + 1)
         for path, (end, length) in enumerate(zip(ends, trail.steps + 1, strict=True)):
             part = slice(end - length, end)
-            outcome, reason = self._ending(path, trail, targets, each, reference, late)
+            outcome, reason = self._ending(path, trail, targets, reference, blame, late)
             paths.append(Path(outcome, reason, rows[part], points[part], scored[part]))
         return [paths[i * k : (i + 1) * k] for i in range(len(starts))]
 
-    def _finish(self, trail: Trail, feasible: Feasible, scorer: Scorer, pace: Pace) -> None:
+    def _finish(
+        self, trail: Trail, feasible: Feasible, reference: Reference, scorer: Scorer, pace: Pace
+    ) -> None:
         """Shorten the paths that reached the goal, pare them down and lay them again. In place."""
         done = np.flatnonzero(trail.reached)
         if not len(done) or not (self.options.shorten or self.options.take_back):
@@ -104,7 +109,7 @@ class Default:
         if self.options.shorten:
             ends = finish.shortened(trail, ends, done, feasible, scorer)
         if self.options.take_back:
-            ends = finish.taken_back(ends, feasible.take(done), scorer, pace)
+            ends = finish.taken_back(ends, feasible.take(done), reference.weights, scorer, pace)
             rows, steps = finish.laid_again(
                 trail.values[done], trail.steps[done], ends, scorer.space, self.step_size
             )
@@ -118,11 +123,12 @@ class Default:
         path: int,
         trail: Trail,
         targets: Targets,
-        feasible: Feasible,
         reference: Reference,
+        blame: dict[int, str],
         late: bool,
     ) -> tuple[Outcome, str]:
         """How a path ended, and why."""
+        slots = reference.slots
         steps = trail.steps[path]
         score = trail.scores[path, steps]
         if trail.reached[path]:
@@ -130,7 +136,10 @@ class Default:
         if late:
             return Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"
         if not targets.valid[path].any():
-            return Outcome.UNREACHABLE, _why_not(path, targets, feasible, reference)
+            alone = (
+                "nothing in this path's cluster can be reached, and other paths have none to share"
+            )
+            return Outcome.UNREACHABLE, blame.get(path // slots, alone)
         if trail.stalled[path]:
             return Outcome.STALLED, f"the path ends at a score of {score:.3f}, short of the goal"
         left = np.linalg.norm(
@@ -143,16 +152,34 @@ class Default:
         )
 
 
-def _why_not(path: int, targets: Targets, feasible: Feasible, reference: Reference) -> str:
-    """Which rules keep a person from every positive: the fewest that would have to give."""
-    k = reference.slots
-    mine = slice(path - path % k, path - path % k + k)
-    if targets.valid[mine].any():
-        return "nothing in this path's cluster can be reached, and other paths have none to share"
-    stopped = feasible.take(np.array([path])).broken(reference.found)
-    fewest = stopped[stopped.sum(axis=1).argmin()]
-    names = [n for n, stops in zip(feasible.space.schema.names, fewest, strict=True) if stops]
-    return (
-        f"none of the {len(stopped)} positives can be reached; it would take giving up the rules "
-        f"on {', '.join(names)}"
-    )
+def _blame(
+    people: NDArray[np.intp], feasible: Feasible, reference: Reference, scorer: Scorer
+) -> dict[int, str]:
+    """For people who can become no positive, the rules that would have to give, in words.
+
+    For each, the positive that the fewest rules keep them from; and of those rules none that its
+    row would meet the goal without giving up.
+    """
+    names, said = feasible.space.schema.names, {}
+    rows, given_up = [], []
+    for person in people:
+        mine = feasible.take(np.array([person]))
+        stopped = mine.broken(reference.found)
+        nearest = int(stopped.sum(axis=1).argmin())
+        row = np.clip(reference.values[nearest], mine.lower[0], mine.upper[0])
+        rows.append(np.where(stopped[nearest], reference.found[nearest], row))
+        given_up.append(stopped[nearest])
+    row, free, own = np.array(rows), np.array(given_up), feasible.take(people)
+    for f in range(len(names)):
+        trial = row.copy()
+        trial[:, f] = np.clip(trial[:, f], own.lower[:, f], own.upper[:, f])
+        unneeded = np.flatnonzero(free[:, f])
+        unneeded = unneeded[scorer.met(scorer.score(trial[unneeded]))]
+        row[unneeded], free[unneeded, f] = trial[unneeded], False
+    for person, rules in zip(people.tolist(), free, strict=True):
+        needed = ", ".join(name for name, gives in zip(names, rules, strict=True) if gives)
+        said[person] = (
+            f"none of the {len(reference.found)} positives can be reached; it would take giving up "
+            f"the rules on {needed}"
+        )
+    return said

@@ -57,13 +57,16 @@ def first_on_line(
     return ends
 
 
-def taken_back(ends: Floats, feasible: Feasible, scorer: Scorer, pace: Pace) -> Floats:
+def taken_back(
+    ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer, pace: Pace
+) -> Floats:
     """Ends (p, features) less every change that the goal doesn't need.
 
     Whole features go first, the most wasteful first; then what is left shrinks toward the start.
+    `weights` (columns,) say how hard each column is to change.
     """
     ends, start = ends.copy(), feasible.start
-    waste = _waste(ends, feasible, scorer)
+    waste = _waste(ends, feasible, weights, scorer)
     order = np.argsort(-waste, axis=1, kind="stable")
     for rank in range(int((waste > 0).sum(axis=1).max(initial=0))):
         if pace.expired:  # what isn't taken back by then stays: the path is good without it
@@ -77,12 +80,12 @@ def taken_back(ends: Floats, feasible: Feasible, scorer: Scorer, pace: Pace) -> 
     return first_on_line(to_points(start), to_points(ends), ends, feasible, scorer)
 
 
-def _waste(ends: Floats, feasible: Feasible, scorer: Scorer) -> Floats:
+def _waste(ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer) -> Floats:
     """(p, features) how much distance² taking a change back saves for what it costs; 0 for none.
 
     The cost is how much nearer to missing the goal the end comes without that change alone.
     """
-    sizes = _sizes(feasible.space, feasible.start, ends)
+    sizes = _sizes(feasible.space, feasible.start, ends, weights)
     paths, features = np.nonzero(sizes)
     reverted = scorer.score(_reverted(ends, feasible.start, paths, features))
     margin = scorer.goal.margin
@@ -101,9 +104,9 @@ def _reverted(
     return rows
 
 
-def _sizes(space: Space, start: Floats, ends: Floats) -> Floats:
-    """(p, features) how far each feature moved, in encoded units."""
-    moved = np.square(space.to_points(ends) - space.to_points(start))
+def _sizes(space: Space, start: Floats, ends: Floats, weights: Floats) -> Floats:
+    """(p, features) how far each feature moved, in encoded units times its weight."""
+    moved = np.square((space.to_points(ends) - space.to_points(start)) * weights)
     by_feature = [moved[:, space.slices[name]].sum(axis=1) for name in space.schema.names]
     return np.asarray(np.sqrt(np.stack(by_feature, axis=1)))
 

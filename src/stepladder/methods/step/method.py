@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder import frames
+from stepladder import clusters, frames
 from stepladder.clusters import Clusterer, finds_own_number, outlying, partition
 from stepladder.errors import (
     EmptyFrameError,
@@ -20,6 +21,7 @@ from stepladder.errors import (
     SchemaError,
 )
 from stepladder.feasible import Feasible, allowed
+from stepladder.feature import Categorical, Feature
 from stepladder.frames import Frame, Template
 from stepladder.kernels.alpha import Alpha, Volcano
 from stepladder.kernels.distance import Metric, weighting, whitening
@@ -59,7 +61,8 @@ class StEP:
     random_state    the seed; the same seed gives the same rows
     distance        "euclidean", "mahalanobis" (whitened by the positives), or weights by feature
     options         what is done beyond the paper, see `Options`
-    spare_clusters  how many clusters to ask for beyond `paths`, to drop those made of outliers
+    spare_clusters  how many clusters to ask for beyond `paths`, to drop those made of outliers;
+                    what they hold is aimed at only for people who can reach nothing else
     noise           β, the share of a step that people make otherwise (published method only)
 
     Learned by `fit`: `space_`, `scorer_`, `reference_`.
@@ -96,6 +99,7 @@ class StEP:
                 "distance must be 'euclidean', 'mahalanobis' or {feature: weight}; "
                 f"got {distance!r}."
             )
+        clusters.check(clusterer)
         self.clusterer = clusterer
         self.distance = distance
         self.options = Options() if options is None else options
@@ -161,7 +165,16 @@ class StEP:
         }
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{k}={v!r}" for k, v in self.settings.items() if k != "method")
+        """Only what differs from the defaults."""
+        method = type(self).published if self.is_published else type(self)
+        usual = {name: p.default for name, p in signature(method).parameters.items()}
+        usual["alpha"] = Volcano(degree=2, cutoff=0.5)
+        said = ", ".join(
+            f"{name}={getattr(self, name)!r}"
+            for name in usual
+            if not (name == "options" and self.options == Options())
+            and getattr(self, name) != usual[name]
+        )
         return f"{self.settings['method']}({said})"
 
     # ---- fit ------------------------------------------------------------------------------
@@ -183,6 +196,16 @@ class StEP:
         labels  where given, a positive must also carry the desired label
         space   an encoding fitted elsewhere; else it's fitted on `train`
         """
+        for name, given, kind in (
+            ("schema", schema, Schema),
+            ("space", space, Space),
+            ("goal", goal, Goal),
+        ):
+            if given is not None and not isinstance(given, kind):
+                example = "; for example goal=sl.Goal(threshold=0.7)" if name == "goal" else ""
+                raise ParameterError(
+                    f"{name} must be a stepladder {kind.__name__}, got {given!r}{example}."
+                )
         if space is None:
             if schema is None:
                 raise SchemaError(
@@ -190,12 +213,8 @@ class StEP:
                     "Start with sl.Schema.infer(train, never=[…], increase=[…])."
                 )
             space = Space.fit(schema, train)
-        elif schema is not None and _rules(schema) != _rules(space.schema):
-            other = next(f for f in _rules(schema) ^ _rules(space.schema))
-            raise SchemaError(
-                f"The schema and the space it was given with differ in {other[0]!r}. Fit the "
-                "space with the same schema, or leave one of them out."
-            )
+        elif schema is not None:
+            _check_same(schema, space.schema)
         if not space.changeable.any():
             raise SchemaError(
                 "Every feature of the schema has change='never', so nobody can become anything "
@@ -239,17 +258,17 @@ class StEP:
         return scorer.is_desired(given)
 
     def _reference(self, found: Floats, space: Space) -> Reference:
-        clusters = self.paths + self.spare_clusters
+        count = self.paths + self.spare_clusters
         values = found if self.is_published else allowed(space, found)
         points, columns = space.to_points(values), space.changeable
         seen = np.clip(points[:, columns], -CLIP, CLIP) if self.options.changeable else points
-        labels = partition(seen, clusters, self.clusterer, self.random_state)
+        labels = partition(seen, count, self.clusterer, self.random_state)
         return Reference(
             values=values,
             found=found,
             points=points,
             clusters=labels,
-            slots=int(labels.max()) + 1 if finds_own_number(self.clusterer) else clusters,
+            slots=int(labels.max()) + 1 if finds_own_number(self.clusterer) else count,
             columns=columns,
             metric=self._metric(points[:, columns], space),
         )
@@ -288,16 +307,7 @@ class StEP:
         order = np.lexsort((lengths, far_out))[: self.paths]
         kept = np.full(reference.slots + 1, -1, dtype=np.intp)  # the last one is for −1
         kept[np.sort(order)] = np.arange(len(order))
-        clusters = kept[reference.clusters]
-        inside = clusters >= 0
-        return replace(
-            reference,
-            values=reference.values[inside],
-            found=reference.found[inside],
-            points=reference.points[inside],
-            clusters=clusters[inside],
-            slots=len(order),
-        )
+        return replace(reference, clusters=kept[reference.clusters], slots=len(order))
 
     # ---- recourse -------------------------------------------------------------------------
 
@@ -384,6 +394,12 @@ class StEP:
         size = max(1, min(1024, PAIRS // len(self.reference_.values)))
         for start in range(0, len(asking), size):
             part = asking[start : start + size]
+            if pace.expired:
+                for i in asking[start:]:
+                    reason = "the time budget ended before this person's turn"
+                    path = self._standing(values[i], scores[i], Outcome.TIMED_OUT, reason)
+                    routes[i] = [path] * k
+                break
             found = walker.walk(
                 values[part], scores[part], self.reference_, self.scorer_, pace, locked
             )
@@ -401,7 +417,11 @@ class StEP:
         """What leads people who aren't at the goal yet."""
         if self.is_published:
             return Published(
-                self.alpha, self.step_size, self.max_steps, self.noise, self.random_state
+                self.alpha,
+                self.step_size,
+                self.max_steps,
+                self.noise,
+                np.random.default_rng(self.random_state),
             )
         return Default(self.alpha, self.step_size, self.max_steps, self.options)
 
@@ -416,9 +436,25 @@ def _mean_lengths(routes: list[list[Path]], reference: Reference) -> Floats:
     return np.where(tried > 0, total / np.maximum(tried, 1), np.inf)
 
 
-def _rules(schema: Schema) -> set[tuple[str, str, str]]:
-    """What a schema says of each feature beyond its levels, which a space may have learned."""
-    return {(f.name, f.kind, f.change.value) for f in schema.features}
+def _check_same(schema: Schema, fitted: Schema) -> None:
+    """Whether a space was fitted for this schema; levels that it learned may be undeclared."""
+    if set(schema.names) != set(fitted.names):
+        differs = next(iter(set(schema.names) ^ set(fitted.names)))
+    else:
+        pairs = ((f, fitted[f.name]) for f in schema.features)
+        differs = next((f.name for f, g in pairs if not _agree(f, g)), "")
+    if differs:
+        raise SchemaError(
+            f"The schema and the space it was given with differ in {differs!r}. Fit the space "
+            "with the same schema, or leave one of them out."
+        )
+
+
+def _agree(feature: Feature, fitted: Feature) -> bool:
+    undeclared = isinstance(feature, Categorical) and feature.levels is None
+    if undeclared and isinstance(fitted, Categorical):
+        return feature.change is fitted.change
+    return feature == fitted
 
 
 def _whole(name: str, value: Any, least: int) -> int:

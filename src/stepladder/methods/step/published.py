@@ -97,7 +97,7 @@ class Published:
     step_size: float
     max_steps: int
     noise: float
-    random_state: int
+    rng: np.random.Generator
 
     def walk(
         self,
@@ -119,14 +119,14 @@ class Published:
         going = np.arange(count).reshape(-1, k).T.ravel()  # paths to one cluster stand together
         points = space.to_points(starts)[going // k]
         went, walked, scored = [going], [points], [scores[going // k]]
-        rng, timed_out = np.random.default_rng(self.random_state), False
+        timed_out = False
         for _ in range(self.max_steps):
             timed_out = pace.expired
             if timed_out or not len(going):
                 break
             moves = rules.kept(self._moves(points, going % k, reference))
             if self.noise:
-                drawn = rng.standard_normal((count, space.width))
+                drawn = self.rng.standard_normal((count, space.width))
                 moves = rules.disturbed(moves, self.noise, drawn[going])
             points = rules.snapped(points + moves)
             score = scorer.score_points(points)
@@ -139,7 +139,7 @@ class Published:
         path = np.concatenate(went)
         order = path.argsort(kind="stable")  # by path, and by step within a path
         rows, row_scores = np.concatenate(walked)[order], np.concatenate(scored)[order]
-        values = space.to_values(rows, tidy=False)
+        values = space.to_values(rows, tidy=not scorer.takes_points)
         origin = starts[path[order] // k]  # what hasn't moved is shown as it was
         values = np.where(np.abs(values - origin) <= space.dust, origin, values)
         unfinished = np.isin(np.arange(count), going)

@@ -42,3 +42,16 @@ class Reference:
     def members(self) -> list[Labels]:
         """Which positives each cluster holds."""
         return [np.flatnonzero(self.clusters == c) for c in range(self.slots)]
+
+    @cached_property
+    def weights(self) -> Floats:
+        """(columns,) how hard each column is to change: the metric's, where it's one a column."""
+        weights = np.ones(len(self.columns))
+        if self.metric is not None and self.metric.ndim == 1:
+            weights[self.columns] = self.metric
+        return weights
+
+    @cached_property
+    def strays(self) -> Labels:
+        """The positives in no cluster: noise, or a cluster of outliers that was dropped."""
+        return np.flatnonzero(self.clusters < 0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stepladder.feasible import Feasible
 from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.centre import centres
-from stepladder.kernels.distance import Metric
+from stepladder.kernels.distance import Metric, place
 from stepladder.methods.pace import Pace
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.targets import Targets
@@ -105,7 +105,9 @@ class Search:
             if not self.latent:
                 trail.latent[going] = space.to_points(rows)
                 arrived |= (rows == walked[-2][going]).all(axis=1)
-            self._sharpen(trail, going, arrived, home, targets, valid, sharpness, settled, columns)
+            self._sharpen(
+                trail, going, arrived, home, targets, valid, sharpness, settled, reference
+            )
             unfinished = valid.any(axis=1) & ~trail.reached & ~trail.stalled
             pace.reached(int((~unfinished.reshape(-1, reference.slots).any(axis=1)).sum()))
         trail.values, trail.scores = np.stack(walked, axis=1), np.stack(scored, axis=1)
@@ -144,9 +146,10 @@ class Search:
         valid: Mask,
         sharpness: Floats,
         settled: NDArray[np.int64],
-        columns: Mask,
+        reference: Reference,
     ) -> None:
         """Arrived without being accepted: double α's degree, or settle on the nearest target."""
+        columns, metric = reference.columns, reference.metric
         short = arrived & ~trail.reached[going]
         if not self.sharpen:
             trail.stalled[going[short]] = True
@@ -158,8 +161,8 @@ class Search:
         doubled = going[short & ~home]
         sharpness[doubled] *= 2.0
         choosing = np.concatenate([refused, doubled[sharpness[doubled] > SHARPEST]])
+        trail.stalled[refused[~valid[refused].any(axis=1)]] = True
         choosing = choosing[valid[choosing].any(axis=1)]
-        apart = np.linalg.norm(
-            targets.points[choosing] - trail.latent[choosing][:, None, columns], axis=2
-        )
+        moves = targets.points[choosing] - trail.latent[choosing][:, None, columns]
+        apart = np.linalg.norm(place(moves, metric), axis=2)
         settled[choosing] = np.where(valid[choosing], apart, np.inf).argmin(axis=1)

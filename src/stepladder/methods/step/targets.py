@@ -31,6 +31,12 @@ ENOUGH = 32
 PATIENCE = 4096
 """How many positives of a cluster are asked about in vain before another's are used instead."""
 
+AT_ONCE = 2**17
+"""About how many rows the model is asked at a time, at most."""
+
+UNASKED = -1
+"""In place of the model's answer."""
+
 
 @dataclass(frozen=True, eq=False)
 class Targets:
@@ -40,9 +46,6 @@ class Targets:
     points: Floats
     valid: Mask
     """(t, w) which of them there are"""
-
-    def take(self, paths: Places) -> Targets:
-        return Targets(self.values[paths], self.points[paths], self.valid[paths])
 
 
 def reachable(
@@ -60,30 +63,102 @@ def reachable(
     with nothing near is left without, for others to `share` with it.
     """
     n, k = len(feasible), reference.slots
-    sizes = np.array([len(members) for members in reference.members])
-    distances = _projected_distances(feasible, reference)
-    asked = np.zeros(distances.shape, dtype=bool)
-    counts = np.zeros((n, k), dtype=np.int64)
-    paths: list[Places] = []
-    positives: list[Places] = []
-    block = FIRST
-    undecided = np.broadcast_to(sizes > 0, (n, k))
-    while undecided.any() and not pace.expired:
-        path, positive = _next_block(undecided, distances, asked, reference, block)
-        if ask:
-            met = _meets_goal(feasible, path // k, positive, reference, scorer, pace)
-            path, positive = path[met], positive[met]
-        paths.append(path)
-        positives.append(positive)
-        counts += np.bincount(path, minlength=n * k).reshape(n, k)
-        undecided = (sizes > block) & (counts < ENOUGH)
-        if block >= PATIENCE and not patient:
-            found = _gathered(paths, positives, feasible, reference)
-            for i in np.flatnonzero((undecided & (counts == 0)).any(axis=1)):
-                if _different(found, slice(i * k, i * k + k)) >= k:
-                    undecided[i] &= counts[i] > 0
-        block *= GROWTH
-    return _gathered(paths, positives, feasible, reference)
+    screening = Screening(feasible, reference, scorer if ask else None, pace)
+    counts = screening.run(reference.members, np.ones((n, k), dtype=bool), patient)
+    # Who finds nothing in any cluster may still become a positive that is in none.
+    lost = np.asarray(counts.sum(axis=1) == 0)
+    if lost.any() and len(reference.strays):
+        nothing = reference.strays[:0]
+        members = [reference.strays, *[nothing] * (k - 1)]
+        screening.run(members, np.repeat(lost[:, None], k, axis=1), patient)
+    return screening.targets()
+
+
+class Screening:
+    """The asking for n people: what has been asked and found so far."""
+
+    def __init__(
+        self, feasible: Feasible, reference: Reference, scorer: Scorer | None, pace: Pace
+    ) -> None:
+        self.feasible, self.reference, self.scorer, self.pace = feasible, reference, scorer, pace
+        self.paths: list[Places] = []
+        self.positives: list[Places] = []
+        if pace.expired:
+            return
+        self.distances = _projected_distances(feasible, reference)
+        self.asked = np.zeros(self.distances.shape, dtype=bool)
+        # People with the same box project alike, so the model is asked about a row once for all.
+        box = np.concatenate([feasible.lower, feasible.upper], axis=1)
+        profiles, self.profile = np.unique(box, axis=0, return_inverse=True)
+        self.known = np.full((len(profiles), len(reference.values)), UNASKED, dtype=np.int8)
+
+    def run(self, members: list[Places], wanted: Mask, patient: bool) -> NDArray[np.int64]:
+        """Ask about the members of each path's cluster for the paths `wanted` (n, k).
+
+        Returns how many targets each path has got (n, k).
+        """
+        n, k = wanted.shape
+        sizes = np.array([len(positives) for positives in members])
+        counts = np.zeros((n, k), dtype=np.int64)
+        undecided = wanted & (sizes > 0)
+        block = FIRST
+        while undecided.any() and not self.pace.expired:
+            path, positive = self._next_block(undecided, members, block)
+            if self.scorer is not None:
+                met = self._meets_goal(path // k, positive, self.scorer)
+                path, positive = path[met], positive[met]
+            self.paths.append(path)
+            self.positives.append(positive)
+            counts += np.bincount(path, minlength=n * k).reshape(n, k)
+            undecided = undecided & (sizes > block) & (counts < ENOUGH)
+            if block >= PATIENCE and not patient:
+                found = self.targets()
+                for i in np.flatnonzero((undecided & (counts == 0)).any(axis=1)):
+                    if _different(found, slice(i * k, i * k + k)) >= k:
+                        undecided[i] &= counts[i] > 0
+            block *= GROWTH
+        return counts
+
+    def _next_block(
+        self, undecided: Mask, members: list[Places], block: int
+    ) -> tuple[Places, Places]:
+        """The paths and positives to ask about next, the nearest first within each path."""
+        paths, positives = [], []
+        for c, choice in enumerate(members):
+            people = np.flatnonzero(undecided[:, c])
+            if not len(people):
+                continue
+            near = self.distances[np.ix_(people, choice)]
+            if block < len(choice):
+                chosen = np.argpartition(near, block - 1, axis=1)[:, :block]
+            else:
+                chosen = np.broadcast_to(np.arange(len(choice)), near.shape)
+            order = np.take_along_axis(near, chosen, axis=1).argsort(axis=1, kind="stable")
+            chosen = choice[np.take_along_axis(chosen, order, axis=1)]
+            fresh = ~self.asked[people[:, None], chosen]
+            self.asked[people[:, None], chosen] = True
+            rows = np.broadcast_to(people[:, None], chosen.shape)[fresh]
+            paths.append(rows * len(members) + c)
+            positives.append(chosen[fresh])
+        return np.concatenate(paths), np.concatenate(positives)
+
+    def _meets_goal(self, people: Places, positives: Places, scorer: Scorer) -> Mask:
+        """Whether each positive still meets the goal once it's projected onto that person's set."""
+        profile, count = self.profile[people], self.known.shape[1]
+        fresh = np.flatnonzero(self.known[profile, positives] == UNASKED)
+        cells, first = np.unique(profile[fresh] * count + positives[fresh], return_index=True)
+        for start in range(0, len(cells), AT_ONCE):
+            if self.pace.expired:
+                break
+            part = fresh[first[start : start + AT_ONCE]]
+            rows = _projected(self.feasible, people[part], self.reference.values[positives[part]])
+            met = scorer.met(scorer.score(rows))
+            self.known.flat[cells[start : start + AT_ONCE]] = met
+        return np.asarray(self.known[profile, positives] == 1)
+
+    def targets(self) -> Targets:
+        """What has been found so far, projected, as arrays with one row a path."""
+        return _gathered(self.paths, self.positives, self.feasible, self.reference)
 
 
 def _different(targets: Targets, paths: slice) -> int:
@@ -121,49 +196,6 @@ def _farther_half(targets: Targets, path: int) -> Places:
     from_first = np.linalg.norm(points - points[0], axis=1)
     from_far = np.linalg.norm(points - points[from_first.argmax()], axis=1)
     return np.asarray(places[from_far < from_first])
-
-
-def _next_block(
-    undecided: Mask, distances: Floats, asked: Mask, reference: Reference, block: int
-) -> tuple[Places, Places]:
-    """The paths and positives to ask about next, the nearest first within each path."""
-    paths, positives = [], []
-    for c, members in enumerate(reference.members):
-        people = np.flatnonzero(undecided[:, c])
-        if not len(people):
-            continue
-        near = distances[np.ix_(people, members)]
-        if block < len(members):
-            chosen = np.argpartition(near, block - 1, axis=1)[:, :block]
-        else:
-            chosen = np.broadcast_to(np.arange(len(members)), near.shape)
-        order = np.take_along_axis(near, chosen, axis=1).argsort(axis=1, kind="stable")
-        chosen = members[np.take_along_axis(chosen, order, axis=1)]
-        fresh = ~asked[people[:, None], chosen]
-        asked[people[:, None], chosen] = True
-        rows = np.broadcast_to(people[:, None], chosen.shape)[fresh]
-        paths.append(rows * reference.slots + c)
-        positives.append(chosen[fresh])
-    return np.concatenate(paths), np.concatenate(positives)
-
-
-def _meets_goal(
-    feasible: Feasible,
-    people: Places,
-    positives: Places,
-    reference: Reference,
-    scorer: Scorer,
-    pace: Pace,
-) -> Mask:
-    """Whether each positive still meets the goal once it's projected onto that person's set."""
-    met = np.zeros(len(people), dtype=bool)
-    for start in range(0, len(people), 2**17):
-        if pace.expired:
-            break
-        part = slice(start, start + 2**17)
-        rows = _projected(feasible, people[part], reference.values[positives[part]])
-        met[part] = scorer.met(scorer.score(rows))
-    return met
 
 
 def _projected(feasible: Feasible, people: Places, values: Floats) -> Floats:
