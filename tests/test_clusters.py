@@ -121,7 +121,7 @@ def test_more_clusters_than_points_are_refused_with_the_most_there_can_be():
 
 @pytest.mark.parametrize("wrong", ["kmeans", 3, object()], ids=["a name", "a number", "an object"])
 def test_what_is_no_clusterer_is_refused(wrong):
-    with pytest.raises(ParameterError, match="fit_predict"):
+    with pytest.raises(ParameterError, match="scikit-learn clusterer"):
         partition(np.eye(5), 2, wrong, 0)
 
 

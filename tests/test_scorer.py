@@ -466,7 +466,7 @@ def test_a_model_of_points_that_raises_is_shown_with_raw_rows():
     def model(points: np.ndarray) -> np.ndarray:
         raise ValueError("no")
 
-    with pytest.raises(ModelError, match=r"this row: \{'income'"):
+    with pytest.raises(ModelError, match=r"such as \{'income'"):
         scores(sl.encoded(model))
 
 

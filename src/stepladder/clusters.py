@@ -22,6 +22,7 @@ def partition(points: Floats, count: int, clusterer: Clusterer, random_state: in
     that finds its own number (affinity propagation, mean shift, DBSCAN) keeps it, and then that
     is how many paths there are. A `random_state` of its own that isn't set takes ours.
     """
+    check(clusterer)
     if count > len(points) and not finds_own_number(clusterer):
         raise PositivesError(
             f"{count} paths were asked for, each with its own cluster, but only {len(points)} "

@@ -229,7 +229,8 @@ class Scorer:
             try:  # a model that has begun to raise on everything isn't this row's fault
                 self._ask(self._some(rows, np.delete(np.arange(len(rows)), here)))
             except Exception:  # noqa: BLE001
-                return f"{len(rows)} rows, and it raises on more than one of them"
+                others = f"{len(rows)} rows, and raises on more than one of them, such as "
+                return others + self._shown(rows, here)
         return f"this row: {self._shown(rows, here)}"
 
     def _some(self, rows: Any, places: NDArray[np.intp]) -> Any:

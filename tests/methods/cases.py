@@ -96,27 +96,6 @@ class Case:
         """Which positives still meet the goal once this person comes as near as they can."""
         return self.met(self.projected(person, self.positives))
 
-    def stopped(self, person: int) -> list[frozenset[str]]:
-        """For each positive the features whose rules keep this person from having its value."""
-        positives, today = self.positives, self.people.iloc[[person]]
-        differs = {}
-        for feature in self.schema.features:
-            name = feature.name
-            start, there = self.ranked(name, today[name])[0], self.ranked(name, positives[name])
-            if feature.kind == "categorical":
-                fixed = feature.change == "never" or name in self.locked
-                differs[name] = (there != start) & fixed
-            else:
-                low, high = self.limits(name, start)
-                differs[name] = (there < low) | (there > high)
-                if feature.kind == "numeric" and feature.places is not None:
-                    uneven = np.abs(there - np.round(there, feature.places)) > 1e-6
-                    differs[name] |= uneven
-        return [
-            frozenset(name for name, wrong in differs.items() if wrong[i])
-            for i in range(len(positives))
-        ]
-
     def broken_rules(self, person: int, rows: pd.DataFrame) -> list[str]:
         """Every rule that rows break for this person."""
         today, broken = self.people.iloc[[person]], []

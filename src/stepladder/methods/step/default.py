@@ -161,18 +161,17 @@ def _blame(
     row would meet the goal without giving up.
     """
     names, said = feasible.space.schema.names, {}
-    rows, given_up = [], []
+    own, nearest, given_up = feasible.take(people), [], []
     for person in people:
-        mine = feasible.take(np.array([person]))
-        stopped = mine.broken(reference.found)
-        nearest = int(stopped.sum(axis=1).argmin())
-        row = np.clip(reference.values[nearest], mine.lower[0], mine.upper[0])
-        rows.append(np.where(stopped[nearest], reference.found[nearest], row))
-        given_up.append(stopped[nearest])
-    row, free, own = np.array(rows), np.array(given_up), feasible.take(people)
+        stopped = feasible.take(np.array([person])).broken(reference.found)
+        nearest.append(int(stopped.sum(axis=1).argmin()))
+        given_up.append(stopped[nearest[-1]])
+    free = np.array(given_up)
+    projected = np.clip(reference.values[nearest], own.lower, own.upper)
+    row = np.where(free, reference.found[nearest], projected)
     for f in range(len(names)):
         trial = row.copy()
-        trial[:, f] = np.clip(trial[:, f], own.lower[:, f], own.upper[:, f])
+        trial[:, f] = projected[:, f]
         unneeded = np.flatnonzero(free[:, f])
         unneeded = unneeded[scorer.met(scorer.score(trial[unneeded]))]
         row[unneeded], free[unneeded, f] = trial[unneeded], False
