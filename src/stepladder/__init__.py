@@ -6,13 +6,14 @@ The way in for a reader: here → `methods/step` → `kernels/direction.py`.
 from stepladder.errors import StepladderError
 from stepladder.feasible import Feasible, Violation
 from stepladder.feature import Categorical, Change, Numeric, Ordinal
+from stepladder.goal import Goal
 from stepladder.kernels.alpha import Power, Sloped, Unit, Volcano
 from stepladder.methods.step import Options, StEP
 from stepladder.methods.walk import Walk
 from stepladder.path import Outcome, Path
 from stepladder.recourse import Recourse
 from stepladder.schema import Schema
-from stepladder.scorer import Goal, encoded
+from stepladder.scorer import encoded
 from stepladder.space import Space
 
 __version__ = "0.1.0"

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from stepladder import archive, frames
 from stepladder.frames import Frame, Template
+from stepladder.goal import Goal
 from stepladder.metrics import Paths, nearest_distance, summary
 from stepladder.path import Outcome, Path
 from stepladder.schema import Schema
-from stepladder.scorer import Goal
 from stepladder.space import Floats, Space
 
 TAKEN = ("person", "path", "step", "outcome", "score", "distance", "steps")

@@ -92,6 +92,24 @@ class Schema:
                 f"It has {listing(self.names)}."
             ) from None
 
+    def differs_in(self, fitted: Schema) -> str | None:
+        """The first feature of which a fitted schema says otherwise; None if there's none.
+
+        A category whose levels are undeclared here agrees with any levels that were learned.
+        """
+        if set(self.names) != set(fitted.names):
+            return next(iter(set(self.names) ^ set(fitted.names)))
+        for feature in self.features:
+            other = fitted[feature.name]
+            undeclared = isinstance(feature, Categorical) and feature.levels is None
+            if undeclared and isinstance(other, Categorical):
+                agrees = feature.change is other.change
+            else:
+                agrees = feature == other
+            if not agrees:
+                return feature.name
+        return None
+
     # ---- guessing -------------------------------------------------------------------------
 
     @classmethod

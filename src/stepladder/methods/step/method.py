@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepladder import clusters, frames
-from stepladder.clusters import Clusterer, finds_own_number, outlying, partition
+from stepladder.clusters import Clusterer, finds_own_number, partition
 from stepladder.errors import (
     EmptyFrameError,
     NotFittedError,
@@ -21,24 +21,26 @@ from stepladder.errors import (
     SchemaError,
 )
 from stepladder.feasible import Feasible, allowed
-from stepladder.feature import Categorical, Feature
 from stepladder.frames import Frame, Template
+from stepladder.goal import Goal
 from stepladder.kernels.alpha import Alpha, Volcano
-from stepladder.kernels.distance import Metric, weighting, whitening
 from stepladder.methods.pace import Pace, Progress
 from stepladder.methods.step.default import Default, Options
 from stepladder.methods.step.published import Published
-from stepladder.methods.step.reference import Reference
+from stepladder.methods.step.reference import (
+    Distance,
+    Reference,
+    metric_of,
+    without_outlying,
+)
 from stepladder.path import Outcome, Path
 from stepladder.recourse import Recourse
 from stepladder.schema import Schema
-from stepladder.scorer import Goal, Scorer
+from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask, Space
 
 if TYPE_CHECKING:
     from stepladder.methods.walk import Walk
-
-Distance = Literal["euclidean", "mahalanobis"] | Mapping[str, float]
 
 CLIP = 3.0
 """How many standard deviations an outlier counts when clusters are formed."""
@@ -213,8 +215,11 @@ class StEP:
                     "Start with sl.Schema.infer(train, never=[…], increase=[…])."
                 )
             space = Space.fit(schema, train)
-        elif schema is not None:
-            _check_same(schema, space.schema)
+        elif schema is not None and (odd := schema.differs_in(space.schema)):
+            raise SchemaError(
+                f"The schema and the space it was given with differ in {odd!r}. Fit the space "
+                "with the same schema, or leave one of them out."
+            )
         if not space.changeable.any():
             raise SchemaError(
                 "Every feature of the schema has change='never', so nobody can become anything "
@@ -270,21 +275,8 @@ class StEP:
             clusters=labels,
             slots=int(labels.max()) + 1 if finds_own_number(self.clusterer) else count,
             columns=columns,
-            metric=self._metric(points[:, columns], space),
+            metric=metric_of(self.distance, points[:, columns], space),
         )
-
-    def _metric(self, points: Floats, space: Space) -> Metric | None:
-        """The distance as the kernels know it, over the changeable columns."""
-        if self.distance == "euclidean":
-            return None
-        if self.distance == "mahalanobis":
-            return whitening(points)
-        assert isinstance(self.distance, Mapping)
-        weights = np.ones(space.width)
-        for name, weight in self.distance.items():
-            space.schema.position(name)
-            weights[space.slices[name]] = _number(f"distance[{name!r}]", weight, above=0.0)
-        return weighting(weights[space.changeable])
 
     def _without_outlying(
         self, reference: Reference, values: Floats, scores: Floats, scorer: Scorer
@@ -301,13 +293,7 @@ class StEP:
         chosen = np.random.default_rng(self.random_state).permutation(len(values))[:SAMPLE]
         pace = Pace(len(chosen), progress=False, time_budget=None)
         routes = self._walker().walk(values[chosen], scores[chosen], reference, scorer, pace)
-        lengths = _mean_lengths(routes, reference)
-        far_out = np.isinf(lengths)
-        far_out[~far_out] = outlying(lengths[~far_out])
-        order = np.lexsort((lengths, far_out))[: self.paths]
-        kept = np.full(reference.slots + 1, -1, dtype=np.intp)  # the last one is for −1
-        kept[np.sort(order)] = np.arange(len(order))
-        return replace(reference, clusters=kept[reference.clusters], slots=len(order))
+        return without_outlying(reference, routes, self.paths)
 
     # ---- recourse -------------------------------------------------------------------------
 
@@ -424,37 +410,6 @@ class StEP:
                 np.random.default_rng(self.random_state),
             )
         return Default(self.alpha, self.step_size, self.max_steps, self.options)
-
-
-def _mean_lengths(routes: list[list[Path]], reference: Reference) -> Floats:
-    """(k,) how long the paths to each cluster are; infinite for one that nobody can go to."""
-    lengths = np.array([[path.length for path in paths] for paths in routes])
-    gone = np.array([[path.outcome is Outcome.UNREACHABLE for path in paths] for paths in routes])
-    gone |= [len(members) == 0 for members in reference.members]
-    tried = (~gone).sum(axis=0)
-    total = np.where(gone, 0.0, lengths).sum(axis=0)
-    return np.where(tried > 0, total / np.maximum(tried, 1), np.inf)
-
-
-def _check_same(schema: Schema, fitted: Schema) -> None:
-    """Whether a space was fitted for this schema; levels that it learned may be undeclared."""
-    if set(schema.names) != set(fitted.names):
-        differs = next(iter(set(schema.names) ^ set(fitted.names)))
-    else:
-        pairs = ((f, fitted[f.name]) for f in schema.features)
-        differs = next((f.name for f, g in pairs if not _agree(f, g)), "")
-    if differs:
-        raise SchemaError(
-            f"The schema and the space it was given with differ in {differs!r}. Fit the space "
-            "with the same schema, or leave one of them out."
-        )
-
-
-def _agree(feature: Feature, fitted: Feature) -> bool:
-    undeclared = isinstance(feature, Categorical) and feature.levels is None
-    if undeclared and isinstance(fitted, Categorical):
-        return feature.change is fitted.change
-    return feature == fitted
 
 
 def _whole(name: str, value: Any, least: int) -> int:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
+from typing import Literal
 
 import numpy as np
 
-from stepladder.clusters import Labels
+from stepladder.clusters import Labels, outlying
+from stepladder.errors import ParameterError
 from stepladder.kernels.direction import Positives, prepare
-from stepladder.kernels.distance import Metric
-from stepladder.space import Floats, Mask
+from stepladder.kernels.distance import Metric, weighting, whitening
+from stepladder.path import Outcome, Path
+from stepladder.space import Floats, Mask, Space
+
+Distance = Literal["euclidean", "mahalanobis"] | Mapping[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,3 +62,43 @@ class Reference:
     def strays(self) -> Labels:
         """The positives in no cluster: noise, or a cluster of outliers that was dropped."""
         return np.flatnonzero(self.clusters < 0)
+
+
+def metric_of(distance: Distance, points: Floats, space: Space) -> Metric | None:
+    """The distance as the kernels know it, over the changeable columns of `points`."""
+    if distance == "euclidean":
+        return None
+    if distance == "mahalanobis":
+        return whitening(points)
+    assert isinstance(distance, Mapping)
+    weights = np.ones(space.width)
+    for name, weight in distance.items():
+        space.schema.position(name)
+        if not (isinstance(weight, Real) and 0 < weight < np.inf):
+            raise ParameterError(f"distance[{name!r}] must be a number above 0; got {weight!r}.")
+        weights[space.slices[name]] = weight
+    return weighting(weights[space.changeable])
+
+
+def without_outlying(reference: Reference, routes: list[list[Path]], count: int) -> Reference:
+    """`count` of the clusters: none that lies far out by the paper's rule, shortest paths first.
+
+    `routes` are some people's paths to all of them.
+    """
+    lengths = _mean_lengths(routes, reference)
+    far_out = np.isinf(lengths)
+    far_out[~far_out] = outlying(lengths[~far_out])
+    order = np.lexsort((lengths, far_out))[:count]
+    kept = np.full(reference.slots + 1, -1, dtype=np.intp)  # the last one is for −1
+    kept[np.sort(order)] = np.arange(len(order))
+    return replace(reference, clusters=kept[reference.clusters], slots=len(order))
+
+
+def _mean_lengths(routes: list[list[Path]], reference: Reference) -> Floats:
+    """(k,) how long the paths to each cluster are; infinite for one that nobody can go to."""
+    lengths = np.array([[path.length for path in paths] for paths in routes])
+    gone = np.array([[path.outcome is Outcome.UNREACHABLE for path in paths] for paths in routes])
+    gone |= [len(members) == 0 for members in reference.members]
+    tried = (~gone).sum(axis=0)
+    total = np.where(gone, 0.0, lengths).sum(axis=0)
+    return np.where(tried > 0, total / np.maximum(tried, 1), np.inf)
