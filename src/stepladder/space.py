@@ -156,9 +156,10 @@ class Space:
     def decode(self, points: NDArray[Any]) -> Frame:
         """The frame of points, of the kind the space was fitted on: `encode`, undone.
 
-        Exact for rows that are valid. A point between valid rows keeps its fractions where the
-        feature is numeric (an integer column then becomes a float one); an ordinal takes its
-        nearest level and a category its largest column.
+        Exact for valid rows whose numbers have up to 13 digits, and else within rounding. A point
+        between valid rows keeps its fractions where the feature is numeric (an integer column
+        then becomes a float one); an ordinal takes its nearest level and a category its largest
+        column.
         """
         points = np.asarray(points, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != self.width:
