@@ -81,7 +81,7 @@ def kernel() -> bool:
 def memory() -> bool:
     """Peak memory of a fresh process that answers 20,000 people over 200,000 positives."""
     n, count = MEMORY_SIZES
-    heading(f"Peak memory, {n:,} people × {count:,} positives × {COLUMNS} columns")
+    heading(f"Peak memory of equation 1, {n:,} people × {count:,} positives × {COLUMNS} columns")
     print("4 billion pairs, in a process of its own: some 10 to 60 seconds", flush=True)
     answer = subprocess.run(
         [sys.executable, __file__, "--memory-child"], check=True, capture_output=True, text=True
