@@ -89,7 +89,8 @@ class Screening:
         self.asked = np.zeros(self.distances.shape, dtype=bool)
         # People with the same box project alike, so the model is asked about a row once for all.
         box = np.concatenate([feasible.lower, feasible.upper], axis=1)
-        profiles, self.profile = np.unique(box, axis=0, return_inverse=True)
+        profiles, profile = np.unique(box, axis=0, return_inverse=True)
+        self.profile = profile.reshape(-1)  # NumPy 2.0 gives it an axis more
         self.known = np.full((len(profiles), len(reference.values)), UNASKED, dtype=np.int8)
 
     def run(self, members: list[Places], wanted: Mask, patient: bool) -> NDArray[np.int64]:
