@@ -510,3 +510,23 @@ def test_a_result_of_a_later_format_is_refused(result, tmp_path):
     file.write_text(json.dumps(content))
     with pytest.raises(ResultError, match="format 99"):
         sl.Recourse.load(file)
+
+
+def test_levels_that_parquet_cannot_hold_together_are_sent_to_json(tmp_path):
+    rows = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "c": ["x", 1, 2.5, "x"]})
+    schema = sl.Schema([sl.Numeric("a"), sl.Categorical("c", levels=["x", 1, 2.5])])
+    step = sl.StEP(paths=1).fit(rows, lambda r: np.where(r["a"] > 1.5, 0.9, 0.1), schema=schema)
+    result = step.recourse(rows)
+    with pytest.raises(ResultError, match=r"Save them as \.json"):
+        result.save(tmp_path / "plan.parquet")
+    assert list(tmp_path.iterdir()) == []
+    result.save(tmp_path / "plan.json")
+    assert sl.Recourse.load(tmp_path / "plan.json").final["c"].tolist() == ["x", 1, 2.5, "x"]
+
+
+def test_people_without_a_name_survive_saving(step, tmp_path):
+    people = PEOPLE.head(2).set_axis([1.5, np.nan])
+    step.recourse(people).save(tmp_path / "plan.json")
+    labels = sl.Recourse.load(tmp_path / "plan.json").status["person"]
+    assert labels[0] == 1.5
+    assert np.isnan(labels[1])

@@ -167,7 +167,7 @@ class Scorer:
         if len(rows) > 1:
             try:  # a model that has begun to raise on everything isn't this row's fault
                 self._ask(self._some(rows, np.delete(np.arange(len(rows)), here)))
-            except Exception:  # noqa: BLE001
+            except Exception:  # noqa: BLE001  # as above
                 others = f"{len(rows)} rows, and raises on more than one of them, such as "
                 return others + self._shown(rows, here)
         return f"this row: {self._shown(rows, here)}"
