@@ -169,14 +169,17 @@ def _blame(
     free = np.array(given_up)
     projected = np.clip(reference.values[nearest], own.lower, own.upper)
     row = np.where(free, reference.found[nearest], projected)
-    for f in range(len(names)):
-        trial = row.copy()
-        trial[:, f] = projected[:, f]
-        unneeded = np.flatnonzero(free[:, f])
-        unneeded = unneeded[scorer.met(scorer.score(trial[unneeded]))]
-        row[unneeded], free[unneeded, f] = trial[unneeded], False
-    for person, rules in zip(people.tolist(), free, strict=True):
-        needed = ", ".join(name for name, gives in zip(names, rules, strict=True) if gives)
+    rules = -1
+    while free.sum() != rules:  # one that is kept may be spared once another is
+        rules = free.sum()
+        for f in range(len(names)):
+            trial = row.copy()
+            trial[:, f] = projected[:, f]
+            unneeded = np.flatnonzero(free[:, f])
+            unneeded = unneeded[scorer.met(scorer.score(trial[unneeded]))]
+            row[unneeded], free[unneeded, f] = trial[unneeded], False
+    for person, given in zip(people.tolist(), free, strict=True):
+        needed = ", ".join(name for name, gives in zip(names, given, strict=True) if gives)
         said[person] = (
             f"none of the {len(reference.found)} positives can be reached; it would take giving up "
             f"the rules on {needed}"
