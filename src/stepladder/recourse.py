@@ -32,7 +32,8 @@ TAKEN = ("person", "path", "step", "outcome", "score", "distance", "steps")
 class Recourse:
     """The paths of n people, k each, as frames of the caller's kind.
 
-    `settings` echo the method, `reference` counts what it was fitted on.
+    `settings` echo the method, `reference` counts what it was fitted on, and `dropped` how many
+    paths the method found that broke a rule and so aren't here.
     """
 
     space: Space
@@ -42,6 +43,7 @@ class Recourse:
     routes: Sequence[Sequence[Path]] = field(repr=False)
     settings: Mapping[str, Any]
     reference: Mapping[str, int]
+    dropped: int = 0
     positives: Floats | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -139,9 +141,10 @@ class Recourse:
 
         People who were already at the goal asked for nothing and aren't counted.
         """
-        return self._plain({k: np.array([v]) for k, v in summary(self._measured()).items()})
+        return self._plain({k: np.array([v]) for k, v in summary(self.measured()).items()})
 
-    def _measured(self) -> Paths:
+    def measured(self) -> Paths:
+        """The paths as the metrics take them, without people who were already at the goal."""
         asked = [
             i
             for i, routes in enumerate(self.routes)
@@ -183,6 +186,7 @@ class Recourse:
             "goal": asdict(self.goal),
             "settings": dict(self.settings),
             "reference": dict(self.reference),
+            "dropped": self.dropped,
             "paths": self._slots,
             "people": _said_labels(self.people),
             "people_dtype": str(self.people.dtype),
@@ -233,6 +237,7 @@ class Recourse:
             routes=[flat[i * slots : (i + 1) * slots] for i in range(len(people))],
             settings=facts["settings"],
             reference=facts["reference"],
+            dropped=facts.get("dropped", 0),
         )
         near = np.array(facts["nearness"], dtype=np.float64)
         # The positives aren't saved; what they gave is.

@@ -75,7 +75,7 @@ def test_the_registry() -> None:
 
 
 def test_the_public_names_are_there() -> None:
-    assert set(stepladder.metrics.__all__) >= {m.function.__name__ for m in METRICS.values()}
+    assert set(stepladder.metrics.__all__) >= {m.each.__name__ for m in METRICS.values()}
     assert all(hasattr(stepladder.metrics, name) for name in stepladder.metrics.__all__)
 
 

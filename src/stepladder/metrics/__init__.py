@@ -1,4 +1,4 @@
-"""What recourse is worth: pure functions of paths, one number each.
+"""What recourse is worth: pure functions of paths.
 
 >>> sorted(name for name, metric in METRICS.items() if not metric.higher_is_better)[:2]
 ['distance_to_positives', 'l2_distance']
@@ -18,6 +18,7 @@ from stepladder.metrics.people import (
     distance_to_positives,
     diversity,
     diversity_as_printed,
+    each,
     l2_distance,
     nearest_l2_distance,
     path_length,
@@ -38,6 +39,7 @@ __all__ = [
     "distances",
     "diversity",
     "diversity_as_printed",
+    "each",
     "l2_distance",
     "nearest_distance",
     "nearest_l2_distance",

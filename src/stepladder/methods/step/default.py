@@ -6,7 +6,6 @@ follows them (`search.py`), and what reaches the goal is pared down to what it n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,23 +61,21 @@ class Default:
 
     def walk(
         self,
-        starts: Floats,
+        feasible: Feasible,
         scores: Floats,
         reference: Reference,
         scorer: Scorer,
         pace: Pace,
-        locked: Iterable[str] = (),
     ) -> list[list[Path]]:
-        """The paths of people at values (n, features), all advancing together."""
-        k = reference.slots
-        feasible = Feasible.around(scorer.space, starts, locked=locked)
+        """The paths of n people, all advancing together."""
+        count, k = len(feasible), reference.slots
         replace = self.options.replace
         targets = reachable(
             feasible, reference, scorer, pace, ask=self.options.project, patient=not replace
         )
         if replace:
             share(targets, k)
-        each = feasible.take(np.repeat(np.arange(len(starts)), k))
+        each = feasible.take(np.repeat(np.arange(count), k))
         search = Search(
             self.alpha, self.step_size, self.max_steps, self.options.latent, self.options.sharpen
         )
@@ -86,7 +83,7 @@ class Default:
         if not pace.expired:
             self._finish(trail, each, reference, scorer, pace)
         late = pace.expired
-        lost = np.flatnonzero(~targets.valid.reshape(len(starts), -1).any(axis=1))
+        lost = np.flatnonzero(~targets.valid.reshape(count, -1).any(axis=1))
         blame = _blame(lost, feasible, reference, scorer) if len(lost) and not late else {}
         taken = np.arange(trail.values.shape[1]) <= trail.steps[:, None]
         rows, scored = trail.values[taken], trail.scores[taken]
@@ -96,7 +93,7 @@ class Default:
             part = slice(end - length, end)
             outcome, reason = self._ending(path, trail, targets, reference, blame, late)
             paths.append(Path(outcome, reason, rows[part], points[part], scored[part]))
-        return [paths[i * k : (i + 1) * k] for i in range(len(starts))]
+        return [paths[i * k : (i + 1) * k] for i in range(count)]
 
     def _finish(
         self, trail: Trail, feasible: Feasible, reference: Reference, scorer: Scorer, pace: Pace

@@ -8,14 +8,13 @@ don't hold, and a path may end anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from stepladder.clusters import Labels
-from stepladder.errors import ParameterError
+from stepladder.feasible import Feasible
 from stepladder.feature import Categorical, Change, Numeric, Ordinal
 from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.direction import cluster_direction
@@ -101,19 +100,14 @@ class Published:
 
     def walk(
         self,
-        starts: Floats,
+        feasible: Feasible,
         scores: Floats,
         reference: Reference,
         scorer: Scorer,
         pace: Pace,
-        locked: Iterable[str] = (),
     ) -> list[list[Path]]:
-        """The paths of people at values (n, features), all advancing together."""
-        if locked:
-            raise ParameterError(
-                f"The published method knows no locked features, but got {', '.join(locked)}. "
-                "Use sl.StEP(), or set change='never' in the schema."
-            )
+        """The paths of n people, all advancing together; of their rules only the changes count."""
+        starts = feasible.start
         space, rules = scorer.space, Rules(scorer.space)
         k, count = reference.slots, len(starts) * reference.slots
         going = np.arange(count).reshape(-1, k).T.ravel()  # paths to one cluster stand together

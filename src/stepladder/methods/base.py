@@ -1,0 +1,413 @@
+"""What every method shares: one `fit`, one `recourse`, and the check of what it offers.
+
+A method says what it learns from the reference rows (`_learn`) and which paths it has for people
+who aren't at the goal yet (`_answer`). Reading, scoring, bad input, people without a value or
+already at the goal, time and progress are dealt with here, once.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepladder import frames
+from stepladder.errors import (
+    EmptyFrameError,
+    NotFittedError,
+    ParameterError,
+    PositivesError,
+    SchemaError,
+)
+from stepladder.feasible import Feasible, allowed
+from stepladder.frames import Frame, Template
+from stepladder.goal import Goal
+from stepladder.methods.pace import Pace, Progress
+from stepladder.path import Outcome, Path
+from stepladder.recourse import Recourse
+from stepladder.schema import Schema
+from stepladder.scorer import Scorer
+from stepladder.space import Floats, Mask, Space
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceTable:
+    """The n reference rows that lack no value, scored: what a method learns from."""
+
+    space: Space
+    scorer: Scorer
+    values: Floats
+    """(n, features)"""
+    scores: Floats
+    """(n,)"""
+    accepted: Mask
+    """(n,) which meet the goal"""
+    positive: Mask
+    """(n,) which of those carry the desired label too, where labels are given"""
+
+
+class Method(ABC):
+    """A recourse method: hyper-parameters in the constructor, then `fit`, then `recourse`.
+
+    Learned by `fit`: `space_`, `scorer_`, `counts_`, `positives_` and what `_learn` adds.
+    """
+
+    paths: int
+    random_state: int
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """The hyper-parameters, "method" first, as results echo them."""
+
+    @abstractmethod
+    def _learn(self, table: ReferenceTable) -> None:
+        """Learn from the reference rows; state that is learned is set last, all at once."""
+
+    @abstractmethod
+    def _answer(self, feasible: Feasible, scores: Floats, pace: Pace) -> list[list[Path]]:
+        """The paths of n people who aren't at the goal: `slots` for each.
+
+        feasible  where they stand (`start`) and what they could become
+        scores    (n,) what the model says of them today
+        """
+
+    @property
+    def slots(self) -> int:
+        """How many paths each person gets."""
+        return self.paths
+
+    @property
+    def batch(self) -> int:
+        """How many people are answered at a time."""
+        return 1024
+
+    @property
+    def honours_rules(self) -> bool:
+        """Whether paths keep the schema's rules; methods as published may not."""
+        return True
+
+    # ---- fit ------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train: Frame,
+        model: Any,
+        *,
+        schema: Schema | None = None,
+        goal: Goal | None = None,
+        labels: Any = None,
+        space: Space | None = None,
+    ) -> Self:
+        """Learn from the rows of `train`, above all from its positives.
+
+        train   the reference rows, in raw units
+        model   anything that scores them: see `stepladder.scorer`
+        labels  where given, a positive must also carry the desired label
+        space   an encoding fitted elsewhere; else it's fitted on `train`
+        """
+        space = _chosen_space(train, schema, goal, space)
+        values = space.read(train, allow_missing=True)
+        if not len(values):
+            raise EmptyFrameError("The reference frame has no rows.")
+        whole = np.asarray(~np.isnan(values).any(axis=1))
+        scorer = Scorer(model, space, goal or Goal())
+        scores = scorer.score(values[whole])
+        accepted = scorer.met(scores)
+        positive = accepted & _labelled(labels, len(values), scorer)[whole]
+        if not positive.any():
+            raise PositivesError(_no_positives(scorer, scores, accepted, len(values)))
+        self._learn(ReferenceTable(space, scorer, values[whole], scores, accepted, positive))
+        self.space_, self.scorer_ = space, scorer
+        self.positives_ = space.to_points(allowed(space, values[whole][positive]))
+        self.counts_ = {
+            "rows": len(values),
+            "positives": int(positive.sum()),
+            "missing_value": int((~whole).sum()),
+        }
+        return self
+
+    # ---- recourse -------------------------------------------------------------------------
+
+    def recourse(
+        self,
+        people: Frame,
+        *,
+        progress: Progress = False,
+        time_budget: float | None = None,
+        locked: Iterable[str] = (),
+    ) -> Recourse:
+        """Paths to the goal for every row of `people`, whatever becomes of each.
+
+        progress     True for a bar, or a function called with (done, total)
+        time_budget  seconds after which what isn't found yet is `timed_out`
+        locked       features that can't change for any of these people
+        """
+        self._check_fitted()
+        template, labels = Template.of(people), frames.labels(people)
+        values = self.space_.read(people, allow_missing=True)
+        self.dropped_ = 0
+        with Pace(len(values), progress, time_budget) as pace:
+            routes = self.routes(values, labels, pace, locked)
+        return Recourse(
+            space=self.space_,
+            goal=self.scorer_.goal,
+            template=template,
+            people=labels,
+            routes=routes,
+            settings=self.settings,
+            reference=self.counts_,
+            dropped=self.dropped_,
+            positives=self.positives_,
+        )
+
+    def routes(
+        self,
+        values: Floats,
+        labels: NDArray[Any],
+        pace: Pace,
+        locked: Iterable[str] = (),
+    ) -> list[list[Path]]:
+        """Each person's paths, those of people who have none to go included."""
+        locked = (locked,) if isinstance(locked, str) else tuple(locked)
+        if locked and not self.honours_rules:
+            raise ParameterError(
+                f"{self.settings['method']} knows no locked features, but got {', '.join(locked)}. "
+                "Use a method that honours rules, such as sl.StEP(), or set change='never' in "
+                "the schema."
+            )
+        space, k = self.space_, self.slots
+        routes: list[list[Path]] = [[] for _ in values]
+        whole = ~np.isnan(values).any(axis=1)
+        scores = np.full(len(values), np.nan)
+        scores[whole] = self.scorer_.score(values[whole])
+        met = np.zeros(len(values), dtype=bool)
+        met[whole] = self.scorer_.met(scores[whole])
+        for i in np.flatnonzero(~whole):
+            names = [space.schema.names[f] for f in np.flatnonzero(np.isnan(values[i]))]
+            reason = f"no value for {', '.join(names)}"
+            points = np.full((1, space.width), np.nan)
+            path = Path(Outcome.MISSING_VALUE, reason, values[[i]], points, scores[[i]])
+            routes[i] = [path] * k
+        for i in np.flatnonzero(met):
+            reason = f"already meets the goal with a score of {scores[i]:.3f}"
+            routes[i] = [standing(space, values[i], scores[i], Outcome.ALREADY_POSITIVE, reason)]
+            routes[i] *= k
+        asking = np.flatnonzero(whole & ~met)
+        pace.bank(len(values) - len(asking))
+        # Bounds that a row already breaks are bad input, whether or not that row is at the goal.
+        Feasible.around(space, values[whole], labels[whole])
+        for start in range(0, len(asking), self.batch):
+            part = asking[start : start + self.batch]
+            if pace.expired:
+                for i in asking[start:]:
+                    reason = "the time budget ended before this person's turn"
+                    routes[i] = [standing(space, values[i], scores[i], Outcome.TIMED_OUT, reason)]
+                    routes[i] *= k
+                break
+            feasible = Feasible.around(space, values[part], locked=locked)
+            found = self._answer(feasible, scores[part], pace)
+            for i, paths in zip(part, found, strict=True):
+                routes[i] = paths
+            pace.bank(len(part))
+        return routes
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "space_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} isn't fitted yet: call fit(train, model, schema=…) "
+                "before."
+            )
+
+
+# ---- paths ------------------------------------------------------------------------------------
+
+Rows = tuple[Floats, Floats]
+"""The rows of a trail, as values and as points."""
+
+
+def standing(space: Space, values: Floats, score: float, outcome: Outcome, reason: str) -> Path:
+    """A path of no steps, for a person at values (features,)."""
+    row = values[None]
+    return Path(outcome, reason, row, space.to_points(row), np.array([score]))
+
+
+def offered(
+    feasible: Feasible,
+    scores: Floats,
+    trails: Sequence[Sequence[Floats]],
+    scorer: Scorer,
+    paths: int,
+    *,
+    checked: bool,
+    reason: str = "nothing was found",
+) -> tuple[list[list[Path]], int]:
+    """`paths` paths for each of n people from the trails a method found, and how many it dropped.
+
+    trails   each person's trails, the best first: points (s, columns), the start left out
+    checked  show each row as the person would see it (whole numbers, valid levels), and drop a
+             trail with a row that breaks a rule, or whose last row then misses the goal; else
+             the points are taken as they are
+    reason   why a person has fewer than `paths`, where nothing was dropped
+    """
+    space, dropped = scorer.space, 0
+    routes: list[list[Path]] = []
+    each = [feasible.take(slice(i, i + 1)) for i in range(len(feasible))]
+    laid = [_laid(person, own, checked) for person, own in zip(each, trails, strict=True)]
+    walked = _scored([rows for own in laid for rows in own], scorer, checked)
+    for person, own, score in zip(each, laid, scores, strict=True):
+        kept: list[Path] = []
+        broke, missed = set[str](), 0
+        for (values, points), after in zip(own, islice(walked, len(own)), strict=True):
+            met = bool(scorer.met(after[-1:])[0])
+            broken = person.broken(values).any(axis=0)
+            if len(kept) == paths:
+                continue
+            if checked and (broken.any() or not met):
+                dropped += 1
+                missed += not broken.any()
+                broke.update(space.schema.names[f] for f in np.flatnonzero(broken))
+                continue
+            kept.append(
+                Path(
+                    Outcome.REACHED if met else Outcome.STALLED,
+                    "meets the goal" if met else f"ends at a score of {after[-1]:.3f}",
+                    np.concatenate([person.start, values]),
+                    np.concatenate([space.to_points(person.start), points]),
+                    np.concatenate([[score], after]),
+                )
+            )
+        why = _shortfall(reason, broke, missed)
+        gap = standing(space, person.start[0], score, Outcome.UNREACHABLE, why)
+        routes.append(kept + [gap] * (paths - len(kept)))
+    return routes, dropped
+
+
+def _laid(person: Feasible, trails: Sequence[Floats], checked: bool) -> list[Rows]:
+    """Each trail's rows as values and points."""
+    space, laid = person.space, []
+    for trail in trails:
+        values = space.to_values(trail)
+        if checked:
+            values = allowed(space, values)
+            values = np.where(np.abs(values - person.start) <= space.dust, person.start, values)
+            laid.append((values, space.to_points(values)))
+        else:
+            laid.append((values, trail))
+    return laid
+
+
+def _scored(rows: list[Rows], scorer: Scorer, checked: bool) -> Iterator[Floats]:
+    """The scores of each trail's rows, asked for all at once."""
+    if not rows:
+        return iter(())
+    if checked:
+        scores = scorer.score(np.concatenate([values for values, _ in rows]))
+    else:
+        scores = scorer.score_points(np.concatenate([points for _, points in rows]))
+    ends = np.cumsum([len(points) for _, points in rows])
+    return iter(np.split(scores, ends[:-1]))
+
+
+def _shortfall(reason: str, broke: set[str], missed: int) -> str:
+    """Why a slot is empty, in words."""
+    said = []
+    if broke:
+        said.append(f"what was found breaks the rules on {', '.join(sorted(broke))}")
+    if missed:
+        said.append(f"{missed} found missed the goal on the row a person would see")
+    return "; ".join(said) or reason
+
+
+# ---- checks -----------------------------------------------------------------------------------
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """A hyper-parameter that is a whole number, or a clear sentence."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ParameterError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+    return int(value)
+
+
+def number(name: str, value: Any, *, above: float | None = None, least: float = -math.inf) -> float:
+    """A hyper-parameter that is a finite number, or a clear sentence."""
+    given = float(value) if isinstance(value, int | float | np.number) else math.nan
+    if not math.isfinite(given) or given < least or (above is not None and given <= above):
+        limit = f"above {above:g}" if above is not None else f"of at least {least:g}"
+        raise ParameterError(f"{name} must be a number {limit}; got {value!r}.")
+    return given
+
+
+def choice(name: str, value: Any, known: Sequence[str]) -> str:
+    """A hyper-parameter that is one of a few words, or a clear sentence."""
+    if value not in known:
+        raise ParameterError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
+    return str(value)
+
+
+def _chosen_space(
+    train: Frame, schema: Schema | None, goal: Goal | None, space: Space | None
+) -> Space:
+    """The space given, or one fitted on `train`."""
+    for name, given, kind in (
+        ("schema", schema, Schema),
+        ("space", space, Space),
+        ("goal", goal, Goal),
+    ):
+        if given is not None and not isinstance(given, kind):
+            example = "; for example goal=sl.Goal(threshold=0.7)" if name == "goal" else ""
+            raise ParameterError(
+                f"{name} must be a stepladder {kind.__name__}, got {given!r}{example}."
+            )
+    if space is None:
+        if schema is None:
+            raise SchemaError(
+                "fit needs a schema: what each feature is and how a person may change it. "
+                "Start with sl.Schema.infer(train, never=[…], increase=[…])."
+            )
+        space = Space.fit(schema, train)
+    elif schema is not None and (odd := schema.differs_in(space.schema)):
+        raise SchemaError(
+            f"The schema and the space it was given with differ in {odd!r}. Fit the space "
+            "with the same schema, or leave one of them out."
+        )
+    if not space.changeable.any():
+        raise SchemaError(
+            "Every feature of the schema has change='never', so nobody can become anything "
+            "else. Let at least one feature change."
+        )
+    return space
+
+
+def _labelled(labels: Any, count: int, scorer: Scorer) -> Mask:
+    """Which reference rows carry the desired label; all of them where labels aren't given."""
+    if labels is None:
+        return np.ones(count, dtype=bool)
+    given = np.asarray(labels)
+    if given.shape != (count,):
+        raise ParameterError(
+            f"labels must be one a reference row: expected ({count},), got {given.shape}."
+        )
+    return scorer.is_desired(given)
+
+
+def _no_positives(scorer: Scorer, scores: Floats, accepted: Mask, rows: int) -> str:
+    """Why there's nobody to become, in a sentence."""
+    if not len(scores):
+        return f"Every one of the {rows} reference rows lacks a value. Fill the gaps first."
+    if accepted.any():
+        return (
+            f"The model accepts {int(accepted.sum())} of {rows} reference rows, but none of them "
+            "carries the desired label. Leave labels out, or check Goal(desired=…)."
+        )
+    best = scores[scorer.goal.margin(scores).argmax()]
+    return (
+        f"None of the {rows} reference rows meets the goal ({scorer.goal}); the nearest scores "
+        f"{best:.3f}. Lower the threshold, check Goal(desired=…), or give more rows."
+    )
