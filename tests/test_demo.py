@@ -14,7 +14,8 @@ import pytest
 from rich.console import Console
 
 import stepladder as sl
-from stepladder.demo import mortgage, show
+from stepladder.datasets import mortgage
+from stepladder.demo import lender, show
 from stepladder.demo.plans import WORDS, Plan, instructive, percent, plans
 
 
@@ -70,17 +71,6 @@ def test_a_missing_extra_is_one_sentence_and_exit_code_1():
     )
 
 
-def test_the_table_is_whole_and_holds_no_placeholder():
-    rows, approved = mortgage.applications()
-    assert len(rows) == len(approved) == 1914
-    assert not rows.isna().to_numpy().any()
-    assert tuple(rows.columns) == mortgage.SCHEMA.names
-    numbers = rows.select_dtypes("number")
-    assert (numbers >= 0).to_numpy().all()
-    assert (numbers < 100_000).to_numpy().all()  # 999,999 and the like stand for "unknown"
-    assert (rows["other_debts"] + rows["housing_cost"] < 2 * rows["income"]).all()
-
-
 def test_less_debt_and_a_better_record_never_lower_a_score(demo: show.Demo):
     rows = demo.rows.head(300)
     score = demo.model.predict_proba(rows)[:, 1]
@@ -97,7 +87,7 @@ def test_less_debt_and_a_better_record_never_lower_a_score(demo: show.Demo):
 
 def test_every_rejected_applicant_has_a_plan(demo: show.Demo, made: list[Plan]):
     scores = demo.model.predict_proba(demo.rows)[:, 1]
-    assert list(demo.rejected.index) == list(demo.rows.index[scores < mortgage.THRESHOLD])
+    assert list(demo.rejected.index) == list(demo.rows.index[scores < lender.THRESHOLD])
     assert [plan.person for plan in made] == list(demo.rejected.index)
 
 
@@ -118,7 +108,7 @@ def test_every_plan_says_what_was_checked(demo: show.Demo, made: list[Plan]):
                 walked.append(dict(row))
                 said.append(step.score)
                 starts.append(today)
-            assert route.steps[-1].score >= mortgage.THRESHOLD
+            assert route.steps[-1].score >= lender.THRESHOLD
             assert {m.feature: m.after for m in route.changes} == {
                 name: value for name, value in row.items() if value != today[name]
             }

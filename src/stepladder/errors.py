@@ -16,6 +16,7 @@ StepladderError
 ├── ModelError            the model raised, or answered with something that isn't a score
 ├── NotFittedError        a method was asked for recourse before `fit`
 ├── ResultError           a saved result or walk can't be read back
+├── DatasetError          a table can't be found, read or downloaded, or isn't the one it should be
 └── ExtraError            an optional dependency isn't installed
 
 What goes wrong for one person in an otherwise good call isn't an error but an `Outcome`.
@@ -89,6 +90,10 @@ class NotFittedError(StepladderError, RuntimeError):
 
 class ResultError(StepladderError, ValueError):
     """A saved result or walk can't be read back."""
+
+
+class DatasetError(StepladderError, RuntimeError):
+    """A table can't be found, read or downloaded, or isn't the one it should be."""
 
 
 class ExtraError(StepladderError, ImportError):

@@ -1,6 +1,8 @@
 """`make demo`: recourse for every applicant a model turns down, on a real table of mortgages.
 
-mortgage.py  the table, what may change in it, and the model
-plans.py     a result as plans in plain words
-show.py      the page in the terminal
+lender.py  a model of the lenders' decisions
+plans.py   a result as plans in plain words
+show.py    the page in the terminal
+
+The table, and what may change in it, is datasets/mortgage.py.
 """

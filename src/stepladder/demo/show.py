@@ -20,10 +20,11 @@ from rich.table import Table
 from rich.text import Text
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
+from threadpoolctl import threadpool_limits
 
 import stepladder as sl
-from stepladder.demo import mortgage
+from stepladder import datasets
+from stepladder.demo import lender
 from stepladder.demo.plans import Plan, Route, instructive, percent, plans, situation
 
 WIDEST = 100
@@ -52,13 +53,14 @@ def work(seed: int, console: Console) -> Demo:
 
 
 def _work(seed: int, console: Console) -> Demo:
-    rows, approved = mortgage.applications()
+    applications = datasets.load("mortgage")
+    rows, approved = applications.rows, applications.labels
     train, test = train_test_split(
         np.arange(len(rows)), test_size=0.3, random_state=seed, stratify=approved
     )
-    model = mortgage.model(rows.iloc[train], approved[train], seed)
+    model = lender.fitted(rows.iloc[train], approved[train], seed)
     scores = model.predict_proba(rows)[:, 1]
-    rejected = rows[scores < mortgage.THRESHOLD]
+    rejected = rows[scores < lender.THRESHOLD]
     # Small steps; and to earn more counts as five times as hard as to owe less.
     step = sl.StEP(paths=3, step_size=0.25, distance={"income": 5.0}, random_state=seed)
     columns = TextColumn("Finding routes"), BarColumn(), MofNCompleteColumn(), TextColumn("people")
@@ -69,8 +71,8 @@ def _work(seed: int, console: Console) -> Demo:
         step.fit(
             rows.iloc[train],
             model,
-            schema=mortgage.SCHEMA,
-            goal=sl.Goal(threshold=mortgage.THRESHOLD),
+            schema=applications.schema,
+            goal=sl.Goal(threshold=lender.THRESHOLD),
         )
         result = step.recourse(
             rejected, progress=lambda done, total: bar.update(task, completed=done, total=total)
@@ -88,7 +90,7 @@ def introduction(demo: Demo) -> Group:
             "1996). A gradient-boosted model has learned how the lenders decided, without race, "
             "sex, marital status or age. Of an approved and a rejected application it hasn't "
             f"seen, it ranks the right one higher {percent(demo.skill)} of the time. It says yes "
-            f"from a score of {percent(mortgage.THRESHOLD)}."
+            f"from a score of {percent(lender.THRESHOLD)}."
         ),
     )
 
@@ -136,7 +138,7 @@ def _spread(counts: list[int]) -> tuple[str, str]:
 def page(plan: Plan) -> Panel:
     """One person's plan: the nearest route in full, the others in a line each."""
     first, *others = plan.routes
-    goal = percent(mortgage.THRESHOLD)
+    goal = percent(lender.THRESHOLD)
     parts: list[Any] = [
         Text(f"{situation(plan.today)} Score today: {percent(plan.score)}; a yes takes {goal}."),
         Text(),
@@ -182,7 +184,7 @@ def _steps(route: Route, score: float) -> Table:
 
 
 def _style(score: float) -> str:
-    return "bold green" if score >= mortgage.THRESHOLD else ""
+    return "bold green" if score >= lender.THRESHOLD else ""
 
 
 def _line(route: Route) -> str:
@@ -217,5 +219,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
         console.print(page(plan))
     console.print(
         "Each row of each route was scored again by the model after rounding, and keeps every "
-        "rule of the schema in src/stepladder/demo/mortgage.py."
+        "rule of the schema in src/stepladder/datasets/mortgage.py."
     )

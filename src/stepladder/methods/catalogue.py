@@ -1,0 +1,52 @@
+"""Every method by its name, loaded only when it's asked for.
+
+A name with `.published` behind it is that method exactly as the paper ran it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+from stepladder.errors import ParameterError, listing, nearest
+from stepladder.methods.base import Method
+
+WHERE = {
+    "step": ("stepladder.methods.step", "StEP"),
+    "dice": ("stepladder.methods.dice", "DiCE"),
+    "face": ("stepladder.methods.face", "FACE"),
+    "cchvae": ("stepladder.methods.cchvae", "CCHVAE"),
+    "mim": ("stepladder.methods.mim", "MIM"),
+}
+"""Which module and class each family of methods lies in."""
+
+AS_PUBLISHED = ".published"
+
+NAMES = (*WHERE, *(name + AS_PUBLISHED for name in WHERE if name != "mim"))
+"""What `make` knows."""
+
+
+def make(name: str, settings: Mapping[str, Any] | None = None) -> Method:
+    """The method of that name with these hyper-parameters.
+
+    >>> make("step.published", {"paths": 2})
+    StEP.published(paths=2)
+    """
+    if name not in NAMES:
+        raise ParameterError(
+            f"There's no method {name!r}.{nearest(name, NAMES)} There are {listing(NAMES, most=9)}."
+        )
+    module, title = WHERE[name.removesuffix(AS_PUBLISHED)]
+    method = getattr(import_module(module), title)
+    maker = method.published if name.endswith(AS_PUBLISHED) else method
+    known = list(signature(maker).parameters)
+    for setting in settings or {}:
+        if setting not in known:
+            raise ParameterError(
+                f"{name} has no setting {setting!r}.{nearest(setting, known)} "
+                f"It has {listing(known, most=20)}."
+            )
+    made: Method = maker(**(settings or {}))
+    return made

@@ -1,0 +1,94 @@
+"""A path is valid if the rows a person would see keep every rule and the model accepts the last."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stepladder as sl
+from stepladder.bench import judge
+from stepladder.frames import Template
+from stepladder.path import Outcome, Path
+from stepladder.scorer import Scorer
+
+FRAME = pd.DataFrame(
+    {"income": [10.0, 20.0, 30.0, 40.0], "jobs": [1, 2, 3, 4], "age": [30, 40, 50, 60]}
+)
+SCHEMA = sl.Schema(
+    [
+        sl.Numeric("income", bounds=(0, 100)),
+        sl.Numeric("jobs", integer=True, change="increase"),
+        sl.Numeric("age", integer=True, change="never"),
+    ]
+)
+SPACE = sl.Space.fit(SCHEMA, FRAME)
+
+
+def said_yes(frame: pd.DataFrame) -> np.ndarray:
+    return (frame["income"] + 10 * frame["jobs"] >= 45).to_numpy(float)
+
+
+SCORER = Scorer(said_yes, SPACE, sl.Goal(0.5))
+
+
+def result(*routes: list[list[list[float]]], outcome: Outcome = Outcome.REACHED) -> sl.Recourse:
+    """Paths of people through rows (income, jobs, age)."""
+    made = []
+    for person in routes:
+        paths = []
+        for rows in person:
+            values = np.array(rows, dtype=float)
+            scores = np.ones(len(values))
+            paths.append(Path(outcome, "", values, SPACE.to_points(values), scores))
+        made.append(paths)
+    return sl.Recourse(
+        space=SPACE,
+        goal=SCORER.goal,
+        template=Template.of(FRAME),
+        people=np.arange(len(made)),
+        routes=made,
+        settings={},
+        reference={},
+    )
+
+
+TODAY = [20.0, 2.0, 40.0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "holds"),
+    [
+        ([TODAY, [30.0, 2.0, 40.0]], True),
+        ([TODAY, [20.0, 3.0, 40.0]], True),
+        ([TODAY, [30.0, 2.0, 41.0]], False),  # nobody grows older on demand
+        ([TODAY, [40.0, 1.0, 40.0]], False),  # jobs only increase
+        ([TODAY, [101.0, 2.0, 40.0]], False),  # out of bounds
+        ([TODAY, [20.0, 2.6, 40.0]], True),  # shown as 3 jobs, which is accepted
+        ([TODAY, [20.0, 2.4, 40.0]], False),  # shown as 2 jobs, which isn't
+        ([TODAY, [30.0, 2.0, 41.0], [30.0, 2.0, 40.0]], False),  # broken on the way
+        ([TODAY, [30.0, 2.0, 40.0 + 1e-13]], True),  # dust isn't a change
+    ],
+)
+def test_what_holds_and_what_does_not(rows, holds):
+    assert judge.valid(result([rows]), SCORER).tolist() == [[holds]]
+
+
+def test_a_path_that_claims_nothing_is_not_valid():
+    claimed = result([[TODAY, [30.0, 2.0, 40.0]]], outcome=Outcome.STALLED)
+    assert not judge.valid(claimed, SCORER).any()
+
+
+def test_the_row_of_a_person_holds_claims_and_what_is_true():
+    good, bad = [TODAY, [30.0, 2.0, 40.0]], [TODAY, [30.0, 2.0, 50.0]]
+    rows = judge.rows(result([good, bad], [bad, bad]), SCORER, np.array([0.5, np.nan]))
+    assert rows["person"].tolist() == [0, 1]
+    assert rows["success"].tolist() == [1, 1]
+    assert rows["valid_success"].tolist() == [1, 0]
+    assert rows["avg_valid_success"].tolist() == [0.5, 0]
+    assert rows["sparsity"].tolist() == [1.5, 2.0]
+    np.testing.assert_array_equal(rows["least_distance"], [0.5, np.nan])
+
+
+def test_nobody_to_judge():
+    assert judge.rows(result(), SCORER, np.empty(0)).empty
