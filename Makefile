@@ -12,7 +12,7 @@ export STEPLADDER_DATA := $(abspath $(STEPLADDER_DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check format bench-speed bench-quality clean clean-env
+.PHONY: help env demo test check format bench bench-paper bench-page bench-speed clean clean-env
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,8 +49,22 @@ format: $(STAMP) ## rewrite the code in the house format
 bench-speed: $(STAMP) ## time the published method against a plain loop
 	$(BIN)/python benchmarks/speed.py
 
-bench-quality: $(STAMP) ## compare the default method with the published one
-	$(BIN)/python benchmarks/quality.py
+bench: $(STAMP) ## every table of the paper in small: a few minutes, ends with the comparison
+	$(BIN)/stepladder bench run small --out build/bench/small
+	$(BIN)/stepladder bench compare build/bench/small
+
+SWEEPS := goal k step alpha face cchvae
+
+bench-paper: $(STAMP) ## every table of the paper, the fair comparison and the sweeps: hours, resumable
+	$(BIN)/stepladder bench run published --out results/published
+	$(BIN)/stepladder bench run fair --out results/fair
+	$(BIN)/stepladder bench run remedy --out results/remedy
+	for sweep in $(SWEEPS); do \
+	  $(BIN)/stepladder bench run sweep-$$sweep --out results/sweep-$$sweep || exit 1; done
+	$(MAKE) bench-page
+
+bench-page: $(STAMP) ## write docs/results.md from the rows in results/
+	$(BIN)/stepladder bench page results --out docs/results.md
 
 clean: ## remove build outputs and caches; .venv stays
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

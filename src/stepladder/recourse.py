@@ -154,9 +154,11 @@ class Recourse:
         flat = [path for i in asked for path in self.routes[i]]
         starts = np.repeat(self._starts[asked], k, axis=0)
         ends = _stacked([path.values[-1:] for path in flat], len(self.space.schema))
+        last = _stacked([path.points[-1:] for path in flat], width)
+        last[[path.outcome is Outcome.UNREACHABLE for path in flat]] = np.nan  # there's no end
         return Paths(
             start=_stacked([self.routes[i][0].points[:1] for i in asked], width),
-            ends=_stacked([p.points[-1:] for p in flat], width).reshape(n, k, width),
+            ends=last.reshape(n, k, width),
             reached=np.array([p.outcome is Outcome.REACHED for p in flat], bool).reshape(n, k),
             lengths=np.array([p.length for p in flat], float).reshape(n, k),
             steps=np.array([p.steps for p in flat], np.int64).reshape(n, k),

@@ -16,12 +16,8 @@ from numpy.typing import NDArray
 
 from stepladder.errors import ExtraError
 
-FORESTS: tuple[dict[str, int], ...] = (
-    {"max_depth": 10},
-    {"min_samples_leaf": 5},
-    {"max_depth": 10, "min_samples_leaf": 5},
-)
-"""The forests tried: lightly regularised, as the paper's counts of people turned down say."""
+FORESTS: tuple[dict[str, int], ...] = ({"max_depth": 20}, {"min_samples_leaf": 5})
+"""The forests tried: lightly regularised. The paper's figures lie between what these two give."""
 
 HIDDEN, EPOCHS, BATCH, RATE = (16, 32), 5, 64, 1e-3
 """The network: two hidden layers, and how it's trained."""

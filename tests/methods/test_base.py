@@ -1,0 +1,109 @@
+"""What every method shares: paths are offered only as a person would see them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stepladder as sl
+from stepladder.errors import ParameterError
+from stepladder.methods.base import choice, number, offered, whole
+from stepladder.scorer import Scorer
+
+FRAME = pd.DataFrame(
+    {"income": [0.0, 10.0, 20.0, 30.0], "jobs": [0, 1, 2, 3], "age": [30, 40, 50, 60]}
+)
+SPACE = sl.Space.fit(
+    sl.Schema(
+        [
+            sl.Numeric("income", bounds=(0, 90)),
+            sl.Numeric("jobs", integer=True),
+            sl.Numeric("age", integer=True, change="never"),
+        ]
+    ),
+    FRAME,
+)
+ANN = np.array([[10.0, 1.0, 40.0]])
+
+
+def said_yes(frame: pd.DataFrame) -> np.ndarray:
+    return ((frame["income"] + 10 * frame["jobs"]) / 100).clip(0, 1).to_numpy(float)
+
+
+SCORER = Scorer(said_yes, SPACE, sl.Goal(0.5))
+
+
+def offer(*trails: list[list[float]], paths: int = 2, checked: bool = True):
+    """What Ann is offered of trails through rows (income, jobs, age)."""
+    points = [SPACE.to_points(np.array(trail, dtype=float)) for trail in trails]
+    routes, dropped = offered(
+        sl.Feasible.around(SPACE, ANN),
+        SCORER.score(ANN),
+        [points],
+        SCORER,
+        paths,
+        checked=checked,
+        reason="there was nothing",
+    )
+    return routes[0], dropped
+
+
+def test_a_trail_that_keeps_the_rules_is_a_path_from_the_person_on():
+    (path, gap), dropped = offer([[25.0, 2.0, 40.0], [40.0, 2.0, 40.0]])
+    assert dropped == 0
+    assert path.outcome == "reached"
+    np.testing.assert_allclose(path.values, [ANN[0], [25, 2, 40], [40, 2, 40]])
+    np.testing.assert_allclose(path.scores, [0.2, 0.45, 0.6])
+    np.testing.assert_allclose(path.points, SPACE.to_points(path.values))
+    assert (gap.outcome, gap.steps, gap.reason) == ("unreachable", 0, "there was nothing")
+
+
+@pytest.mark.parametrize(
+    ("trail", "said"),
+    [
+        ([[60.0, 1.0, 41.0]], "breaks the rules on age"),
+        ([[60.0, 1.0, 45.0], [60.0, 1.0, 40.0]], "breaks the rules on age"),
+        ([[95.0, 1.0, 40.0]], "breaks the rules on income"),
+        ([[35.0, 1.49, 40.0]], "missed the goal on the row a person would see"),
+    ],
+)
+def test_a_trail_that_breaks_a_rule_or_the_promise_is_dropped_and_counted(trail, said):
+    (kept, gap), dropped = offer(trail, [[60.0, 1.0, 40.0]])
+    assert dropped == 1
+    assert kept.outcome == "reached"
+    assert kept.values[-1].tolist() == [60, 1, 40]
+    assert said in gap.reason
+
+
+def test_whole_numbers_are_whole_and_what_has_not_moved_is_untouched():
+    (path, _), _ = offer([[60.0, 1.4, 40.0 + 1e-14]])
+    assert path.values[-1].tolist() == [60.0, 1.0, 40.0]
+
+
+def test_only_as_many_as_are_asked_for_the_best_first():
+    routes, dropped = offer(*[[[float(income), 1.0, 40.0]] for income in (50, 60, 70, 80)])
+    assert [path.values[-1, 0] for path in routes] == [50, 60]
+    assert dropped == 0
+
+
+def test_unchecked_points_are_taken_as_they_are():
+    (young, short), dropped = offer([[60.0, 1.5, 20.0]], [[20.0, 1.0, 40.0]], checked=False)
+    assert dropped == 0
+    assert (young.outcome, short.outcome) == ("reached", "stalled")
+    np.testing.assert_allclose(young.points[-1], SPACE.to_points(np.array([[60.0, 1.5, 20.0]]))[0])
+    assert short.reason == "ends at a score of 0.300"
+
+
+def test_hyper_parameters_are_checked_with_a_sentence():
+    assert (whole("n", np.int64(3), 1), number("x", 2, above=0.0)) == (3, 2.0)
+    assert choice("kind", "a", ("a", "b")) == "a"
+    for wrong in (
+        lambda: whole("n", True, 0),
+        lambda: number("x", float("nan")),
+        lambda: whole("n", 1.5, 0),
+    ):
+        with pytest.raises(ParameterError, match="must be a"):
+            wrong()
+    with pytest.raises(ParameterError, match="kind must be one of a, b; got 'c'"):
+        choice("kind", "c", ("a", "b"))
