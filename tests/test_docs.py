@@ -33,7 +33,10 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
+WRITTEN_BY_HAND = [page for page in PAGES[1:] if page.name != "results.md"]
+
+
+@pytest.mark.parametrize("page", WRITTEN_BY_HAND, ids=lambda page: page.name)
 def test_a_page_of_the_guide_can_be_read_in_one_sitting(page: Path) -> None:
     assert len(page.read_text(encoding="utf-8").splitlines()) <= 100
 

@@ -7,5 +7,8 @@ tasks.py    one dataset, model and seed made ready: the people, the positives, t
 judge.py    what a method's paths are worth, one row a person
 results.py  the folder of rows, safe against being killed
 runner.py   runs what isn't there yet, in parallel
-tables.py   tables from rows; compare.py puts them beside the paper's (paper/)
+figures.py  means and standard errors of rows, by task and method
+tables.py   the paper's six tables and sweeps; fair.py the fair ones; render/ writes them down
+compare.py  ours beside the paper's (paper/ holds its figures); page.py, the page of results
+names.py    what tables call things
 """

@@ -1,0 +1,250 @@
+"""The page of results, written whole from two folders of results and the paper's figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from stepladder.bench import fair, names
+from stepladder.bench.compare import (
+    AIM,
+    Line,
+    Reason,
+    by_group,
+    by_table,
+    compare,
+    counts_table,
+    outside,
+    outside_table,
+    people_table,
+)
+from stepladder.bench.figures import Figures, largest_error
+from stepladder.bench.paper import TABLES, PaperTable
+from stepladder.bench.render import Column, Entry, Row, Table, escaped, markdown, number, split
+from stepladder.bench.tables import MAX_ERROR, failures, in_order, paper_columns
+
+OUTSIDE = "✗"
+
+
+@dataclass(frozen=True)
+class Run:
+    """The frames of one folder of results, and the reasons kept beside them."""
+
+    folder: str
+    rows: pd.DataFrame
+    cells: pd.DataFrame
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def is_fair(self) -> bool:
+        """Known by StEP being there twice, as it is now and as it was published."""
+        return fair.PUBLISHED in set(self.cells["method"].astype(str))
+
+
+def page(runs: Sequence[Run], command: str) -> str:
+    """The whole page in Markdown; `command` is what writes it again."""
+    published = [run for run in runs if not run.is_fair]
+    fairly = [run for run in runs if run.is_fair]
+    parts = [
+        f"<!-- Written by `{command}` from {', '.join(run.folder for run in runs)}; "
+        "don't edit it by hand. -->",
+        "# Benchmark results",
+        _introduction(runs, command),
+    ]
+    for run in published:
+        parts += _published(run)
+    for run in fairly:
+        parts += _fair(run)
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _introduction(runs: Sequence[Run], command: str) -> str:
+    lines = [
+        "Every figure on this page comes from the rows in "
+        + " and ".join(f"`{run.folder}`" for run in runs)
+        + ", one row a dataset, model, method, trial and person. A figure is the mean over trials "
+        "of the mean over people; ± is its standard error over trials (their standard deviation "
+        "by the root of their number).",
+        "",
+        *(_what_was_run(run) for run in runs),
+        "",
+        "To make it again:",
+        "",
+        "```sh",
+        *(f"stepladder bench run {_spec(run)} --out {run.folder}" for run in runs),
+        command,
+        "```",
+    ]
+    return "\n".join(lines)
+
+
+def _what_was_run(run: Run) -> str:
+    cells = run.cells
+    finished = cells[cells["error"] == ""]
+    crashed = len(cells) - len(finished)
+    protocol = "fair protocol" if run.is_fair else "published protocol"
+    return (
+        f"- `{run.folder}` ({protocol}): {_sizes(finished)}. {len(cells):,} cells, of which "
+        f"{crashed or 'none'} failed, and {len(run.rows):,} rows. {_versions(finished)}"
+    )
+
+
+def _sizes(cells: pd.DataFrame) -> str:
+    """How many trials of how many people each family of methods had."""
+    sizes: dict[tuple[int, int], dict[str, None]] = {}
+    by_method = cells.groupby(cells["method"].astype(str))
+    for label, trials, people in zip(
+        by_method.groups, by_method["seed"].nunique(), by_method["people"].max(), strict=True
+    ):
+        family = names.method(names.family(str(label)) or str(label))
+        sizes.setdefault((int(trials), int(people)), {})[family] = None
+    said = [
+        f"{', '.join(methods)}: {trials} trial{'' if trials == 1 else 's'} of up to {people:,}"
+        for (trials, people), methods in sorted(sizes.items(), reverse=True)
+    ]
+    return f"{'; '.join(said)} people" if said else "nothing finished"
+
+
+def _versions(cells: pd.DataFrame) -> str:
+    """Every version that any cell was run with."""
+    found: dict[str, set[str]] = {}
+    if "versions" in cells:
+        for said in cells["versions"].astype(str).unique():
+            for package, version in json.loads(said).items():
+                found.setdefault(package, set()).add(version)
+    if not found:
+        return ""
+    return ", ".join(f"{name} {' and '.join(sorted(v))}" for name, v in sorted(found.items())) + "."
+
+
+def _spec(run: Run) -> str:
+    """The packaged spec of a folder is called as the folder is."""
+    return run.folder.rstrip("/").rsplit("/", 1)[-1]
+
+
+# ---- beside the paper -------------------------------------------------------------------------
+
+
+def _published(run: Run) -> list[str]:
+    figures = Figures(run.rows, run.cells)
+    lines = compare(figures)
+    missed = outside(lines)
+    parts = [
+        "## Beside the paper",
+        "Hamer, Perello, Valladares, Viswanathan and Zick print 1,008 figures in six tables "
+        "(Simple Steps to Success, TMLR 2024). Ours is *within* if it differs by no more than the "
+        "largest of 10 % of the printed figure (20 % for a baseline), twice the combined standard "
+        "error, and 0.005, half a unit of the last printed digit. *By the share alone* leaves the "
+        "standard errors out.",
+        _groups(lines),
+        _folded("Table by table", counts_table(by_table(lines))),
+    ]
+    parts += [
+        "In each place stand our figure, its standard error and, in brackets, the paper's figure. "
+        f"{OUTSIDE} marks ours as outside. {MAX_ERROR} is the largest standard error of a row, "
+        "over all models, in percent of its figure. Diversity and proximal diversity are computed "
+        "as the paper's tables do, failed paths included.",
+    ]
+    for layout in TABLES.values():
+        parts.append(f"### {layout.title}")
+        parts += [markdown(part, level=4) for part in split(beside(lines, layout))]
+        parts.append(_folded(MAX_ERROR, largest_errors(lines, layout)))
+    parts.append(markdown(people_table(figures)))
+    failed = [words for task in in_order(figures.tasks()) for words in failures(figures, task)]
+    if failed:
+        parts += ["### Trials that failed", "\n".join(f"- {escaped(words)}" for words in failed)]
+    if missed:
+        parts.append(f"### The {len(missed)} figures outside")
+        parts.append(markdown(outside_table(lines, run.reasons, title="")))
+    return parts
+
+
+def _folded(summary: str, table: Table) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{markdown(table)}\n</details>"
+
+
+def _groups(lines: Sequence[Line]) -> str:
+    """The verdict: counts, and the aims beside them."""
+    counts = by_group(lines)
+    table = counts_table(counts)
+    aims = [f"{100 * AIM['step']:.0f} %", f"{100 * AIM['baselines']:.0f} %"]
+    said = []
+    for count, aim in zip(counts, aims, strict=False):
+        reached = "not run" if not count.run else "met" if _meets(count.share, aim) else "missed"
+        said.append(f"{count.name}: at least {aim} was the aim, {reached}.")
+    return markdown(table) + "\n" + " ".join(said)
+
+
+def _meets(share: float, aim: str) -> bool:
+    return 100 * share >= float(aim.removesuffix(" %"))
+
+
+def beside(lines: Sequence[Line], layout: PaperTable) -> Table:
+    """One of the paper's tables, the printed figure behind each of ours."""
+    rows = [Row(heads, tuple(map(_beside, own))) for heads, own in _rows(lines, layout)]
+    heads = ("Dataset", names.HEADS[layout.head])
+    return Table(layout.name, layout.title, heads, paper_columns(layout), tuple(rows))
+
+
+def largest_errors(lines: Sequence[Line], layout: PaperTable) -> Table:
+    """The "Max Error %" of each row of one of the paper's tables, the printed one behind ours."""
+    rows = []
+    for heads, own in _rows(lines, layout):
+        largest = largest_error(line.ours for line in own if line.ours is not None)
+        rows.append(Row(heads, (Entry(largest, after=_printed(own[0].printed.max_error_percent)),)))
+    heads = ("Dataset", names.HEADS[layout.head])
+    return Table(f"{layout.name}_error", "", heads, (Column(MAX_ERROR),), tuple(rows))
+
+
+def _rows(
+    lines: Sequence[Line], layout: PaperTable
+) -> Iterator[tuple[tuple[str, str], list[Line]]]:
+    """The figures of each row of a table, under the heads they stand by."""
+    rows: dict[tuple[str, str], list[Line]] = {}
+    for line in lines:
+        if line.printed.table == layout.name:
+            heads = (names.dataset(line.printed.dataset), names.method(line.printed.row))
+            rows.setdefault(heads, []).append(line)
+    yield from rows.items()
+
+
+def _beside(line: Line) -> Entry:
+    after = _printed(line.printed.value)
+    if line.within is False:
+        after = f"{after} {OUTSIDE}"
+    if line.ours is None:
+        return Entry(after=after)
+    words = "failed" if line.failure else ""
+    return Entry(line.ours.mean, line.ours.error, words=words, after=after)
+
+
+def _printed(value: float) -> str:
+    return f"({number(value)})"
+
+
+# ---- the fair comparison ----------------------------------------------------------------------
+
+
+def _fair(run: Run) -> list[str]:
+    figures = Figures(run.rows, run.cells)
+    found = fair.standings(figures)
+    return [
+        "## The fair comparison",
+        "Every method gets the same people, positives, constraints, threshold and time; the "
+        "scaling is fitted on the train rows. *Valid success* is the share of people with a path "
+        "that meets the goal on the row they would see and breaks no rule. *ℓ2* is the mean "
+        "distance to a person's ends, *nearest* to the nearest of them, and *least* the closed "
+        "form of the least possible under logistic regression (the gap in log odds by the norm of "
+        "the coefficients of the continuous columns that may change). *Features* counts those that "
+        "change, *to positives* is the distance from an end to the nearest five, *ms* are "
+        "milliseconds a person, and *dropped* counts the paths a person that a method found but "
+        "that broke a rule and weren't passed on.",
+        "\n".join(f"- {sentence}" for sentence in fair.verdict(found)),
+        markdown(fair.standings_table(found)),
+        "In each task, bold is the highest valid success, and the lowest distance among methods "
+        f"with valid success above {fair.ENOUGH}.",
+        *(markdown(table) for table in fair.fair_tables(figures)),
+    ]
