@@ -1,14 +1,16 @@
-"""The page of results, written whole from two folders of results and the paper's figures."""
+"""The page of results, written whole from folders of results and the paper's figures."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 
 from stepladder.bench import fair, names
+from stepladder.bench import spec as specs
 from stepladder.bench.compare import (
     AIM,
     Line,
@@ -24,12 +26,19 @@ from stepladder.bench.compare import (
 from stepladder.bench.figures import Figures, largest_error
 from stepladder.bench.paper import TABLES, PaperTable
 from stepladder.bench.render import Column, Entry, Row, Table, escaped, markdown, number, split
-from stepladder.bench.tables import MAX_ERROR, failures, in_order, paper_columns
+from stepladder.bench.tables import (
+    MAX_ERROR,
+    failures,
+    in_order,
+    labels_run,
+    paper_columns,
+    sweep,
+)
 
 OUTSIDE = "✗"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """The frames of one folder of results, and the reasons kept beside them."""
 
@@ -38,26 +47,45 @@ class Run:
     cells: pd.DataFrame
     reasons: tuple[Reason, ...] = ()
 
+    @cached_property
+    def figures(self) -> Figures:
+        return Figures(self.rows, self.cells)
+
     @property
-    def is_fair(self) -> bool:
-        """Known by StEP being there twice, as it is now and as it was published."""
-        return fair.PUBLISHED in set(self.cells["method"].astype(str))
+    def kind(self) -> str:
+        """fair, sweep, or published for a run with tables of the paper."""
+        found = fitting(self.figures)
+        return found[0] if found[0] in ("fair", "sweep") else "published"
+
+    @property
+    def name(self) -> str:
+        """What its spec is called, which is what its folder is."""
+        return self.folder.rstrip("/").rsplit("/", 1)[-1]
+
+
+def fitting(figures: Figures) -> list[str]:
+    """The tables that suit a run: "fair" (StEP is there twice, as it is now and as published),
+    those of the paper with at least two methods' rows, or "sweep"."""
+    methods = {method for _, _, method in figures.tasks()}
+    if fair.PUBLISHED in methods:
+        return ["fair"]
+    known = {label for layout in TABLES.values() for label in layout.labels.values()}
+    found = [name for name in TABLES if len(labels_run(figures, name)) > 1]
+    return found if found and methods <= known else ["sweep"]
 
 
 def page(runs: Sequence[Run], command: str) -> str:
     """The whole page in Markdown; `command` is what writes it again."""
-    published = [run for run in runs if not run.is_fair]
-    fairly = [run for run in runs if run.is_fair]
+    sections = {"published": _published, "fair": _fair, "sweep": _sweep}
     parts = [
         f"<!-- Written by `{command}` from {', '.join(run.folder for run in runs)}; "
         "don't edit it by hand. -->",
         "# Benchmark results",
         _introduction(runs, command),
     ]
-    for run in published:
-        parts += _published(run)
-    for run in fairly:
-        parts += _fair(run)
+    for kind, section in sections.items():
+        for run in runs:
+            parts += section(run) if run.kind == kind else []
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -74,7 +102,7 @@ def _introduction(runs: Sequence[Run], command: str) -> str:
         "To make it again:",
         "",
         "```sh",
-        *(f"stepladder bench run {_spec(run)} --out {run.folder}" for run in runs),
+        *(f"stepladder bench run {run.name} --out {run.folder}" for run in runs),
         command,
         "```",
     ]
@@ -85,10 +113,10 @@ def _what_was_run(run: Run) -> str:
     cells = run.cells
     finished = cells[cells["error"] == ""]
     crashed = len(cells) - len(finished)
-    protocol = "fair protocol" if run.is_fair else "published protocol"
+    protocol = "fair" if run.kind == "fair" else "published"
     return (
-        f"- `{run.folder}` ({protocol}): {_sizes(finished)}. {len(cells):,} cells, of which "
-        f"{crashed or 'none'} failed, and {len(run.rows):,} rows. {_versions(finished)}"
+        f"- `{run.folder}` ({protocol} protocol): {_sizes(finished)}. {len(cells):,} cells, of "
+        f"which {crashed or 'none'} failed, and {len(run.rows):,} rows. {_versions(finished)}"
     )
 
 
@@ -120,16 +148,11 @@ def _versions(cells: pd.DataFrame) -> str:
     return ", ".join(f"{name} {' and '.join(sorted(v))}" for name, v in sorted(found.items())) + "."
 
 
-def _spec(run: Run) -> str:
-    """The packaged spec of a folder is called as the folder is."""
-    return run.folder.rstrip("/").rsplit("/", 1)[-1]
-
-
 # ---- beside the paper -------------------------------------------------------------------------
 
 
 def _published(run: Run) -> list[str]:
-    figures = Figures(run.rows, run.cells)
+    figures = run.figures
     lines = compare(figures)
     missed = outside(lines)
     parts = [
@@ -229,7 +252,7 @@ def _printed(value: float) -> str:
 
 
 def _fair(run: Run) -> list[str]:
-    figures = Figures(run.rows, run.cells)
+    figures = run.figures
     found = fair.standings(figures)
     return [
         "## The fair comparison",
@@ -248,3 +271,11 @@ def _fair(run: Run) -> list[str]:
         f"with valid success above {fair.ENOUGH}.",
         *(markdown(table) for table in fair.fair_tables(figures)),
     ]
+
+
+# ---- sweeps -----------------------------------------------------------------------------------
+
+
+def _sweep(run: Run) -> list[str]:
+    about = specs.load(run.name).about if run.name in specs.packaged() else run.name
+    return [f"## {run.name}", about, _folded("The figures", sweep(run.figures))]

@@ -76,6 +76,7 @@ class Entry(Checked):
 class Spec(Checked):
     """A run: every method on every dataset, model and seed.
 
+    about          what it's for, in a sentence
     seeds          trials 0 … seeds - 1; each splits, trains and clusters with its own number
     people         how many of those turned down, in test order
     goal           the score a path has to reach
@@ -84,6 +85,7 @@ class Spec(Checked):
     """
 
     name: Label
+    about: str = ""
     protocol: Protocol
     datasets: tuple[str, ...]
     models: tuple[str, ...]

@@ -99,8 +99,10 @@ def table(
     out: Out = None,
 ) -> None:
     """Tables of a folder's results; without --table, those that it has rows for."""
+    from stepladder.bench.page import fitting
+
     figures = _figures(folder)
-    wanted = list(name) if name else _fitting(figures)
+    wanted = list(name) if name else fitting(figures)
     made = [t for each in wanted for t in _tables(figures, each, tuple(metric or ()))]
     _write(made, form, out)
 
@@ -169,20 +171,6 @@ def _reasons(folder: Path, lines: list[Line]) -> tuple[Reason, ...]:
     for reason in stale(lines, known):
         typer.echo(f"{folder / REASONS}: no figure outside needs {reason.why!r}.", err=True)
     return known
-
-
-def _fitting(figures: Figures) -> list[str]:
-    """The fair tables, or those of the paper that have at least two methods' rows, or the sweep."""
-    from stepladder.bench import fair
-    from stepladder.bench.paper import TABLES
-    from stepladder.bench.tables import labels_run
-
-    methods = {method for _, _, method in figures.tasks()}
-    if fair.PUBLISHED in methods:
-        return ["fair"]
-    known = {label for layout in TABLES.values() for label in layout.labels.values()}
-    found = [name for name in TABLES if len(labels_run(figures, name)) > 1]
-    return found if found and methods <= known else ["sweep"]
 
 
 def _tables(figures: Figures, name: str, metrics: tuple[str, ...]) -> list[Table]:
