@@ -294,12 +294,9 @@ def _laid(person: Feasible, trails: Sequence[Floats], checked: bool) -> list[Row
     space, laid = person.space, []
     for trail in trails:
         values = space.to_values(trail)
-        if checked:
-            values = allowed(space, values)
-            values = np.where(np.abs(values - person.start) <= space.dust, person.start, values)
-            laid.append((values, space.to_points(values)))
-        else:
-            laid.append((values, trail))
+        values = allowed(space, values) if checked else values
+        values = np.where(np.abs(values - person.start) <= space.dust, person.start, values)
+        laid.append((values, space.to_points(values) if checked else trail))
     return laid
 
 
