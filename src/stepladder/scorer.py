@@ -47,14 +47,14 @@ class Scorer:
         self.takes_points = isinstance(model, Encoded)
         model = model.model if isinstance(model, Encoded) else model
         self.name = _name(model)
-        self._model = model
+        self.model = model
         self._ask = self._asking()
         self._order = None if self.takes_points else _trained_order(model, self.name, space)
         self.desired = _desired(model, goal, self.name)
 
     def _asking(self) -> Ask:
         columns = self.space.width if self.takes_points else len(self.space.schema.columns)
-        return _asker(self._model, self.name, self.goal, columns)
+        return _asker(self.model, self.name, self.goal, columns)
 
     def __getstate__(self) -> dict[str, Any]:
         """A scorer is pickled as its model; how to ask it is found out again."""

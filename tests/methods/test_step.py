@@ -151,7 +151,7 @@ def test_shortening_stops_the_last_step_at_the_first_row_that_counts():
 
     ends = {}
     for shorten in (True, False):
-        options = sl.Options(shorten=shorten, take_back=False)
+        options = sl.Options(shorten=shorten, take_back=False, refine=False)
         step = sl.StEP(paths=1, step_size=8.0, options=options)
         step.fit(train, model, space=unit_space(train))
         found = step.recourse(plane((0, 0)))
@@ -169,7 +169,7 @@ def test_changes_that_are_not_needed_are_taken_back():
 
     changed = {}
     for take_back in (True, False):
-        step = sl.StEP(paths=1, options=sl.Options(take_back=take_back))
+        step = sl.StEP(paths=1, options=sl.Options(take_back=take_back, refine=False))
         step.fit(train, model, space=unit_space(train))
         changed[take_back] = set(step.recourse(plane((0, 0))).changes["feature"])
     assert changed == {True: {"a"}, False: {"a", "b"}}

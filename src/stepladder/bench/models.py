@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from stepladder.errors import ExtraError
 
+TREES = 10
 FORESTS: tuple[dict[str, int], ...] = ({"max_depth": 20}, {"min_samples_leaf": 5})
-"""The forests tried: lightly regularised. The paper's figures lie between what these two give."""
+"""The forests tried: small and lightly regularised. The paper doesn't say which ones it tried; its
+figures lie between what these two give, and far from what a hundred trees give."""
 
 HIDDEN, EPOCHS, BATCH, RATE = (16, 32), 5, 64, 1e-3
 """The network: two hidden layers, and how it's trained."""
@@ -42,16 +44,16 @@ def logistic_regression(lessons: Lessons, seed: int) -> Any:
 
 
 def random_forest(lessons: Lessons, seed: int) -> Any:
-    """Of `FORESTS`, the one that is most often right on the validation rows."""
+    """Of `FORESTS`, the one with the best balanced accuracy on the validation rows."""
     from sklearn.ensemble import RandomForestClassifier
+    from sklearn.metrics import balanced_accuracy_score
 
-    forests = [RandomForestClassifier(random_state=seed, **settings) for settings in FORESTS]
-    scores = [
-        forest.fit(lessons.train, lessons.train_labels).score(
-            lessons.validation, lessons.validation_labels
-        )
-        for forest in forests
-    ]
+    forests = [RandomForestClassifier(TREES, random_state=seed, **settings) for settings in FORESTS]
+    scores = []
+    for forest in forests:
+        forest.fit(lessons.train, lessons.train_labels)
+        said = forest.predict(lessons.validation)
+        scores.append(balanced_accuracy_score(lessons.validation_labels, said))
     return forests[int(np.argmax(scores))]
 
 

@@ -332,7 +332,7 @@ def _gradient(data: Any, scorer: Scorer, spread: float) -> Any:
     """The library's descent on a torch module."""
     nn = sys.modules.get("torch.nn")
     numeric = all(isinstance(feature, Numeric) for feature in scorer.space.schema.features)
-    if nn is None or not isinstance(scorer._model, nn.Module):
+    if nn is None or not isinstance(scorer.model, nn.Module):
         raise ModelError(
             f'DiCE(algorithm="gradient") needs a torch module to differentiate, got {scorer.name}. '
             'Use "random", "genetic" or "kdtree", which take any model.'

@@ -77,7 +77,7 @@ class Shared(torch.nn.Module):
 
     def __init__(self, scorer: Scorer, coordinates: Coordinates, spread: float) -> None:
         super().__init__()
-        model = copy.deepcopy(scorer._model).cpu().float().eval()  # the caller's stays as it is
+        model = copy.deepcopy(scorer.model).cpu().float().eval()  # the caller's stays as it is
         self.model = model.requires_grad_(False)
         self.goal, self.spread = scorer.goal, spread
         slope, offset = _inputs(scorer, coordinates)

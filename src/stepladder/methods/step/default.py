@@ -1,7 +1,8 @@
 """The default method: StEP made to keep its promises.
 
 Directions aim at positives that the person could really become (`targets.py`), a latent point
-follows them (`search.py`), and what reaches the goal is pared down to what it needs (`finish.py`).
+follows them (`search.py`), and what reaches the goal is brought nearer (`refine.py`) and pared down
+to what it needs (`finish.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from stepladder.feasible import Feasible
 from stepladder.kernels.alpha import Alpha
 from stepladder.methods.pace import Pace
-from stepladder.methods.step import finish
+from stepladder.methods.step import finish, refine
+from stepladder.methods.step.mixed import mixed
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.search import Search, Trail
 from stepladder.methods.step.targets import Targets, reachable, share
@@ -29,25 +31,29 @@ class Options:
 
     project      aim only at positives that still meet the goal once projected onto the
                  person's feasible set; off: at all positives of the cluster
+    mix          where a person could become no positive, put a row together from their values
     latent       accumulate the exact direction and show its snap; off: go on from the snap
     sharpen      double α's degree where a path stalls, down to a single positive
     shorten      cut the last step at the first row that meets the goal
+    refine       spend change where it earns the most score for its distance, for nearer ends
     take_back    take back changes that aren't needed, and lay the path again
     changeable   form clusters on the columns that can change, outliers clipped
     replace      where a cluster holds nothing a person can reach, split another that does
     """
 
     project: bool = True
+    mix: bool = True
     latent: bool = True
     sharpen: bool = True
     shorten: bool = True
+    refine: bool = True
     take_back: bool = True
     changeable: bool = True
     replace: bool = True
 
     @classmethod
     def none(cls) -> Options:
-        return cls(*[False] * 7)
+        return cls(*[False] * 9)
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,8 @@ class Default:
         targets = reachable(
             feasible, reference, scorer, pace, ask=self.options.project, patient=not replace
         )
+        if self.options.mix:
+            self._mix(targets, feasible, reference, scorer, pace)
         if replace:
             share(targets, k)
         each = feasible.take(np.repeat(np.arange(count), k))
@@ -81,7 +89,7 @@ class Default:
         )
         trail = search.walk(each, np.repeat(scores, k), targets, reference, scorer, pace)
         if not pace.expired:
-            self._finish(trail, each, reference, scorer, pace)
+            self._finish(trail, each, targets, reference, scorer, pace)
         late = pace.expired
         lost = np.flatnonzero(~targets.valid.reshape(count, -1).any(axis=1))
         blame = _blame(lost, feasible, reference, scorer) if len(lost) and not late else {}
@@ -95,25 +103,69 @@ class Default:
             paths.append(Path(outcome, reason, rows[part], points[part], scored[part]))
         return [paths[i * k : (i + 1) * k] for i in range(count)]
 
-    def _finish(
-        self, trail: Trail, feasible: Feasible, reference: Reference, scorer: Scorer, pace: Pace
+    @staticmethod
+    def _mix(
+        targets: Targets, feasible: Feasible, reference: Reference, scorer: Scorer, pace: Pace
     ) -> None:
-        """Shorten the paths that reached the goal, pare them down and lay them again. In place."""
-        done = np.flatnonzero(trail.reached)
-        if not len(done) or not (self.options.shorten or self.options.take_back):
+        """Give people without any target one that is put together. In place."""
+        slots = reference.slots
+        lost = np.flatnonzero(~targets.valid.reshape(len(feasible), -1).any(axis=1))
+        if not len(lost) or pace.expired:
             return
-        ends = trail.values[done, trail.steps[done]]
-        if self.options.shorten:
+        rows, met = mixed(feasible.take(lost), reference, scorer, pace)
+        paths = (lost[:, None] * slots + np.arange(slots)).ravel()[met]
+        targets.values[paths, 0] = rows[met]
+        targets.points[paths, 0] = feasible.space.to_points(rows[met])[:, reference.columns]
+        targets.valid[paths, 0] = True
+
+    def _finish(
+        self,
+        trail: Trail,
+        feasible: Feasible,
+        targets: Targets,
+        reference: Reference,
+        scorer: Scorer,
+        pace: Pace,
+    ) -> None:
+        """Bring paths that reached the goal nearer, pare them down and lay them again. In place."""
+        done, options = np.flatnonzero(trail.reached), self.options
+        if not len(done) or not (options.shorten or options.refine or options.take_back):
+            return
+        own, rows, steps = feasible.take(done), trail.values[done], trail.steps[done]
+        last = np.arange(len(done)), steps
+        ends, turned = rows[last], done[:0]
+        if options.shorten:
             ends = finish.shortened(trail, ends, done, feasible, scorer)
-        if self.options.take_back:
-            ends = finish.taken_back(ends, feasible.take(done), reference.weights, scorer, pace)
-            rows, steps = finish.laid_again(
-                trail.values[done], trail.steps[done], ends, scorer.space, self.step_size
+        if options.refine:
+            own_targets = targets.take(done)
+            nearer = refine.refined(
+                ends, rows[last], done, own_targets, own, reference, scorer, pace
             )
-        else:
-            rows, steps = trail.values[done], trail.steps[done]
-            rows[np.arange(len(done)), steps] = ends
+            turned = self._layable(nearer, rows[last], own, steps)
+            ends[turned] = nearer[turned]
+        if options.take_back:
+            ends = finish.taken_back(ends, own, reference.weights, scorer, pace)
+        rows[last] = ends
+        rows[turned] = finish.straight(own.take(turned), ends[turned], steps[turned], rows.shape[1])
+        if options.refine or options.take_back:
+            rows, steps = finish.laid_again(rows, steps, ends, scorer.space, self.step_size)
         finish.replay(trail, done, rows, steps, scorer)
+
+    def _layable(
+        self, ends: Floats, walked: Floats, feasible: Feasible, steps: NDArray[np.int64]
+    ) -> NDArray[np.intp]:
+        """Which ends a straight line of as many steps as the walk took reaches, in steps as small.
+
+        Categories don't count: a level is there or not, however small the steps.
+        """
+        space = feasible.space
+        ordered = space.columns_of(lambda feature: feature.ordered)
+        start = space.to_points(feasible.start)[:, ordered]
+        new, old = (
+            np.linalg.norm(space.to_points(rows)[:, ordered] - start, axis=1) / steps
+            for rows in (ends, walked)
+        )
+        return np.flatnonzero(new <= np.maximum(old, self.step_size) * (1 + 1e-9))
 
     def _ending(
         self,

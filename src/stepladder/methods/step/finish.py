@@ -2,7 +2,7 @@
 
 The last step is shortened to the first row that meets the goal; changes that aren't needed are
 taken back, the most wasteful first; and the path is laid again toward what is left of its end, so
-that no step makes a change that a later one undoes.
+that no step makes a change that a later one undoes. (`refine.py` looks for a nearer end before.)
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ def _waste(ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer) ->
 
     The cost is how much nearer to missing the goal the end comes without that change alone.
     """
-    sizes = _sizes(feasible.space, feasible.start, ends, weights)
-    paths, features = np.nonzero(sizes)
+    moved = sizes(feasible.space, feasible.start, ends, weights)
+    paths, features = np.nonzero(moved)
     reverted = scorer.score(_reverted(ends, feasible.start, paths, features))
     margin = scorer.goal.margin
     cost = margin(scorer.score(ends))[paths] - margin(reverted)
-    waste = np.zeros_like(sizes)
-    waste[paths, features] = sizes[paths, features] ** 2 / np.maximum(cost, 1e-12)
+    waste = np.zeros_like(moved)
+    waste[paths, features] = moved[paths, features] ** 2 / np.maximum(cost, 1e-12)
     return waste
 
 
@@ -104,11 +104,30 @@ def _reverted(
     return rows
 
 
-def _sizes(space: Space, start: Floats, ends: Floats, weights: Floats) -> Floats:
+def sizes(space: Space, start: Floats, ends: Floats, weights: Floats) -> Floats:
     """(p, features) how far each feature moved, in encoded units times its weight."""
     moved = np.square((space.to_points(ends) - space.to_points(start)) * weights)
     by_feature = [moved[:, space.slices[name]].sum(axis=1) for name in space.schema.names]
     return np.asarray(np.sqrt(np.stack(by_feature, axis=1)))
+
+
+def between(feasible: Feasible, ends: Floats, shares: Floats) -> Floats:
+    """Valid rows (p, s, features) on the way to the ends (p, features), a share of it each.
+
+    `shares` (p, s, features) of 0 to 1; a category changes past the half.
+    """
+    space, start = feasible.space, feasible.start[:, None]
+    unordered = [isinstance(feature, Categorical) for feature in space.schema.features]
+    gone = np.where(unordered, shares > 0.5, shares)
+    rows = start + gone * (ends[:, None] - start)
+    many = feasible.take(np.repeat(np.arange(len(ends)), shares.shape[1]))
+    return many.rounded(rows.reshape(-1, rows.shape[2])).reshape(rows.shape)
+
+
+def straight(feasible: Feasible, ends: Floats, steps: Counts, width: int) -> Floats:
+    """Rows (p, width, features) in a line to the ends (p, features), in so many steps (p,)."""
+    shares = np.minimum(np.arange(width) / steps[:, None], 1.0)
+    return between(feasible, ends, np.repeat(shares[:, :, None], ends.shape[1], axis=2))
 
 
 def laid_again(

@@ -47,6 +47,10 @@ class Targets:
     valid: Mask
     """(t, w) which of them there are"""
 
+    def take(self, paths: Places) -> Targets:
+        """Those of some of the paths."""
+        return Targets(self.values[paths], self.points[paths], self.valid[paths])
+
 
 def reachable(
     feasible: Feasible,

@@ -1,0 +1,118 @@
+"""Targets for people who could become no positive: rows put together from values positives have.
+
+Who can't become any one positive, since what they can't change spoils it, may still become a row
+that the model accepts. From a projected positive of each cluster, one feature after another takes
+the value that brings the score nearest to the goal, until it's met or nothing helps any more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepladder.feasible import Feasible
+from stepladder.methods.pace import Pace
+from stepladder.methods.step.reference import Reference
+from stepladder.scorer import Scorer
+from stepladder.space import Floats, Mask
+
+STARTS = 64
+"""Among how many projected positives of a cluster the best one to start from is looked for."""
+
+TRIES = 4
+"""From how many of those each path tries."""
+
+VALUES = 16
+"""How many values of a feature are tried, spread evenly over those that positives have."""
+
+ROUNDS = 12
+"""How many features may take another value, at most."""
+
+AT_ONCE = 2**16
+"""About how many rows the model is asked at a time."""
+
+
+def mixed(
+    feasible: Feasible, reference: Reference, scorer: Scorer, pace: Pace
+) -> tuple[Floats, Mask]:
+    """A row for each of n people's k paths (n · k, features), and which of them meet the goal."""
+    # People with the same box have the same rows to choose from, so the model is asked once.
+    box = np.concatenate([feasible.lower, feasible.upper], axis=1)
+    _, first, profile = np.unique(box, axis=0, return_index=True, return_inverse=True)
+    each = feasible.take(np.repeat(first, reference.slots * TRIES))
+    rows, margins = _starts(each, reference, scorer)
+    tried = _tried(reference)
+    going = np.flatnonzero((margins < 0) & np.isfinite(margins))
+    for _ in range(ROUNDS):
+        if not len(going) or pace.expired:
+            break
+        better, gained = _improved(rows[going], each.take(going), tried, scorer, pace)
+        helps = gained > margins[going]
+        rows[going[helps]], margins[going[helps]] = better[helps], gained[helps]
+        going = going[helps & (margins[going] < 0)]
+    margins = margins.reshape(-1, TRIES)
+    best = np.arange(len(margins)), margins.argmax(axis=1)
+    shape = (len(first), reference.slots)
+    ends = rows.reshape(*margins.shape, -1)[best].reshape(*shape, -1)[profile.reshape(-1)]
+    met = (margins[best] >= 0).reshape(shape)[profile.reshape(-1)]
+    return ends.reshape(-1, rows.shape[1]), met.reshape(-1)
+
+
+def _starts(each: Feasible, reference: Reference, scorer: Scorer) -> tuple[Floats, Floats]:
+    """For each path the `TRIES` projected positives of its cluster nearest to meeting the goal.
+
+    A path whose cluster is empty has nowhere to start from: it's infinitely far from the goal.
+    """
+    shape = (-1, reference.slots, TRIES)
+    rows, margins = each.start.copy(), np.full(len(each), -np.inf)
+    by_path, by_path_margins = rows.reshape(*shape, rows.shape[1]), margins.reshape(shape)
+    for c, members in enumerate(reference.members):
+        if not len(members):
+            continue
+        some = members[np.unique(np.linspace(0, len(members) - 1, STARTS).astype(np.intp))]
+        own = each.take(slice(None, None, reference.slots * TRIES))
+        many = np.clip(reference.values[some], own.lower[:, None], own.upper[:, None])
+        found = _margins(many, scorer)
+        order = np.argsort(-found, axis=1, kind="stable")
+        best = order[:, np.arange(TRIES) % order.shape[1]]  # a small cluster's are tried again
+        by_path[:, c] = np.take_along_axis(many, best[:, :, None], axis=1)
+        by_path_margins[:, c] = np.take_along_axis(found, best, axis=1)
+    return rows, margins
+
+
+def _tried(reference: Reference) -> list[tuple[int, float]]:
+    """The features and values to try: those of the positives, evenly spread."""
+    tried = []
+    for f, column in enumerate(reference.values.T):
+        values = np.unique(column)
+        if len(values) > VALUES:
+            shares = np.linspace(0, 1, VALUES)
+            values = np.unique(np.quantile(column, shares, method="nearest"))
+        tried += [(f, float(value)) for value in values]
+    return tried
+
+
+def _improved(
+    rows: Floats, each: Feasible, tried: list[tuple[int, float]], scorer: Scorer, pace: Pace
+) -> tuple[Floats, Floats]:
+    """Each row with the one value changed that helps most, and how far it then is from the goal."""
+    better, gained = rows.copy(), np.full(len(rows), -np.inf)
+    features: NDArray[np.intp] = np.array([f for f, _ in tried], dtype=np.intp)
+    values = np.array([value for _, value in tried])
+    for start in range(0, len(rows), max(1, AT_ONCE // len(tried))):
+        if pace.expired:
+            break
+        part = slice(start, start + max(1, AT_ONCE // len(tried)))
+        many = np.repeat(rows[part][:, None], len(tried), axis=1)
+        low, high = each.lower[part][:, features], each.upper[part][:, features]
+        many[:, np.arange(len(tried)), features] = np.clip(values, low, high)
+        margins = _margins(many, scorer)
+        best = np.arange(len(many)), margins.argmax(axis=1)
+        better[part], gained[part] = many[best], margins[best]
+    return better, gained
+
+
+def _margins(many: Floats, scorer: Scorer) -> Floats:
+    """How far rows (n, m, features) are beyond the goal."""
+    scores = scorer.score(many.reshape(-1, many.shape[2]))
+    return np.asarray(scorer.goal.margin(scores)).reshape(many.shape[:2])

@@ -1,0 +1,67 @@
+"""Who could become no positive may still become a row put together from what positives have."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+import stepladder as sl
+from stepladder.feasible import Feasible
+from stepladder.methods.pace import Pace
+from stepladder.methods.step.mixed import mixed
+
+SCHEMA = sl.Schema(
+    [
+        sl.Numeric("a", integer=True),
+        sl.Numeric("b", integer=True, bounds=(0, 8)),
+        sl.Categorical("c", levels=["x", "y"], change="never"),
+    ]
+)
+TRAIN = pd.DataFrame({"a": [9, 0, 1, 8, 0], "b": [0, 8, 7, 1, 0], "c": ["y", "y", "y", "y", "x"]})
+PERSON = pd.DataFrame({"a": [1], "b": [2], "c": ["x"]})
+
+
+def model(frame: pd.DataFrame) -> np.ndarray:
+    """Takes every y, and an x only if both numbers are large; more of either is better."""
+    both = (np.minimum(frame["a"], 5) + np.minimum(frame["b"], 5)) / 10
+    return np.where(frame["c"] == "y", 1.0, both).astype(float)
+
+
+def fitted(**options: bool) -> sl.StEP:
+    step = sl.StEP(paths=2, options=sl.Options(**options))
+    return step.fit(TRAIN, model, schema=SCHEMA, goal=sl.Goal(1.0))
+
+
+def test_no_positive_can_be_reached_but_a_mix_of_two_can():
+    result = fitted().recourse(PERSON)
+    assert result.status["outcome"].tolist() == ["reached"]
+    final = result.final[result.final["outcome"] == "reached"]
+    assert (model(final[["a", "b", "c"]]) == 1.0).all()
+    assert (final["c"] == "x").all()
+    assert (final[["a", "b"]].to_numpy() >= 5).all()
+
+
+def test_without_mixing_the_answer_names_the_rule():
+    result = fitted(mix=False).recourse(PERSON)
+    assert result.status["outcome"].tolist() == ["unreachable"]
+    assert "the rules on c" in result.status["reason"][0]
+
+
+def test_values_come_from_positives_and_from_the_persons_own_limits():
+    step = fitted()
+    values = step.space_.read(PERSON)
+    feasible = Feasible.around(step.space_, values, locked=["a"])
+    rows, met = mixed(feasible, step.reference_, step.scorer_, Pace(1, False, None))
+    assert rows.shape == (2, 3)
+    assert not met.any()
+    assert (rows[:, 0] == 1).all()
+    assert (rows[:, 2] == values[0, 2]).all()
+    assert not feasible.take(np.array([0, 0])).stopped(rows).any()
+
+
+def test_time_that_is_up_ends_the_search():
+    step = fitted()
+    feasible = Feasible.around(step.space_, step.space_.read(PERSON))
+    pace = Pace(1, False, 1e-9)
+    _, met = mixed(feasible, step.reference_, step.scorer_, pace)
+    assert not met.any()
