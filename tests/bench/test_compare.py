@@ -28,6 +28,7 @@ from stepladder.bench.figures import Figure
 from stepladder.bench.page import Run, page
 from stepladder.bench.paper import TABLES, Printed
 from stepladder.bench.render import text
+from stepladder.bench.tables import paper_table
 from stepladder.errors import ResultError
 
 NAN = math.nan
@@ -315,3 +316,16 @@ def test_a_page_of_one_folder_has_one_half():
     made = page([Run("results/published", *results().frames())], "x")
     assert "## The fair comparison" not in made
     assert "## Beside the paper" in made
+
+
+def test_the_random_table_divides_the_diversity_of_three_clusters_by_six():
+    figures = Made().trial("step-random-3", diversity_as_printed=[0.06]).figures()
+    (line,) = (
+        line
+        for line in compare(figures)
+        if line.ours is not None and line.printed.metric == "diversity"
+    )
+    assert (line.printed.table, line.printed.row) == ("clusters_random", "3")
+    assert line.ours.mean == pytest.approx(0.09)
+    table = text(paper_table(figures, "clusters_random"), width=200)
+    assert "0.09" in table

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from stepladder.bench import names
 from stepladder.bench.figures import Figure, Figures
-from stepladder.bench.paper import OURS, TABLES, TRIALS, Printed, negatives
+from stepladder.bench.paper import OURS, TABLES, TRIALS, Printed, negatives, scale
 from stepladder.bench.render import EMPTY, MISSING, Column, Entry, Row, Table, number
 from stepladder.errors import ResultError, listing
 
@@ -102,6 +102,7 @@ def compare(figures: Figures) -> list[Line]:
                 continue
             metric = OURS.get(printed.metric, printed.metric)
             ours = figures.of(printed.dataset, printed.model, method, metric)
+            ours = ours.times(scale(printed.table, printed.row, printed.metric))
             failure = "" if trials.finished else next(iter(trials.failures.values()), "")
             lines.append(Line(printed, method, ours, trials.people, failure))
     return lines

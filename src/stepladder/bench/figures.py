@@ -31,6 +31,9 @@ class Figure(NamedTuple):
     trials: int
     """how many have a value"""
 
+    def times(self, scale: float) -> Figure:
+        return Figure(self.mean * scale, self.error * scale, self.trials)
+
     @property
     def error_percent(self) -> float:
         """The standard error by the mean, in percent; NaN where one of them is nothing."""

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from stepladder.errors import ExtraError
 
-TREES = 10
-FORESTS: tuple[dict[str, int], ...] = ({"max_depth": 20}, {"min_samples_leaf": 5})
-"""The forests tried: small and lightly regularised. The paper doesn't say which ones it tried; its
-figures lie between what these two give, and far from what a hundred trees give."""
+TREES, LEAVES = 10, (1, 5)
+"""A forest's trees, and the least sizes of their leaves that are tried. The paper doesn't say what
+it tried; of what we did, a small and lightly regularised forest lands nearest to its figures."""
 
 HIDDEN, EPOCHS, BATCH, RATE = (16, 32), 5, 64, 1e-3
 """The network: two hidden layers, and how it's trained."""
@@ -44,17 +43,17 @@ def logistic_regression(lessons: Lessons, seed: int) -> Any:
 
 
 def random_forest(lessons: Lessons, seed: int) -> Any:
-    """Of `FORESTS`, the one with the best balanced accuracy on the validation rows."""
+    """Of forests with different leaves, the one that is most often right on validation rows."""
     from sklearn.ensemble import RandomForestClassifier
-    from sklearn.metrics import balanced_accuracy_score
 
-    forests = [RandomForestClassifier(TREES, random_state=seed, **settings) for settings in FORESTS]
-    scores = []
-    for forest in forests:
-        forest.fit(lessons.train, lessons.train_labels)
-        said = forest.predict(lessons.validation)
-        scores.append(balanced_accuracy_score(lessons.validation_labels, said))
-    return forests[int(np.argmax(scores))]
+    forests = [
+        RandomForestClassifier(TREES, min_samples_leaf=least, random_state=seed).fit(
+            lessons.train, lessons.train_labels
+        )
+        for least in LEAVES
+    ]
+    right = [forest.score(lessons.validation, lessons.validation_labels) for forest in forests]
+    return forests[int(np.argmax(right))]
 
 
 def dnn(lessons: Lessons, seed: int) -> Any:

@@ -3,7 +3,7 @@
 While a run is on, every finished cell is a file of its own under `cells/`, written beside its
 place and then renamed, so a run that is killed at any moment loses only the cells it was working
 on. A finished run is packed into two files, `rows.parquet` and `cells.parquet`; a run that goes on
-later adds cells beside them. Figures are kept to eleven bits, better than one part in a thousand.
+later adds cells beside them. Figures are kept to eight bits, one part in 256 at worst.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KEYS = ["dataset", "model", "method", "seed"]
 FACTS = b"stepladder"
 """Where a cell's file keeps what is known of it."""
 
-BITS = 11
+BITS = 8
 """How many bits of a figure are kept."""
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 from stepladder.bench import names
 from stepladder.bench.figures import Figure, Figures, Task, largest_error
-from stepladder.bench.paper import OURS, TABLES, PaperTable
+from stepladder.bench.paper import OURS, TABLES, PaperTable, scale
 from stepladder.bench.render import EMPTY, Column, Entry, Row, Table
 from stepladder.errors import ParameterError, listing, nearest
 
@@ -39,14 +40,22 @@ class Writer:
         known = [trials for task in tasks if (trials := figures.trials(*task)) is not None]
         self._most = max((trials.finished for trials in known), default=0)
 
-    def entry(self, task: Task, metric: str, *, decimals: int = 2, first: bool = False) -> Entry:
+    def entry(
+        self,
+        task: Task,
+        metric: str,
+        *,
+        decimals: int = 2,
+        first: bool = False,
+        times: float = 1.0,
+    ) -> Entry:
         """A figure; `first` carries the notes on how the trials of its task went."""
         trials = self.figures.trials(*task)
         if trials is None:
             return Entry()
         if not trials.finished:
             return Entry(words="failed", notes=self._notes(task))
-        figure = self.figures.of(*task, metric)
+        figure = self.figures.of(*task, metric).times(times)
         notes = self._notes(task) if first else ()
         if 0 < figure.trials < trials.finished:
             said = f"Defined in {figure.trials} of {trials.finished} trials only."
@@ -87,12 +96,12 @@ def paper_table(figures: Figures, name: str) -> Table:
     rows: list[Row] = []
     columns: list[list[Figure]] = []
     for (dataset, label), row in tasks.items():
-        found = [figures.of(*task, _ours(metric)) for task in row for metric in layout.metrics]
-        entries = [
-            writer.entry(task, _ours(metric), first=metric == layout.metrics[0])
-            for task in row
-            for metric in layout.metrics
-        ]
+        found, entries = [], []
+        for task, metric in product(row, layout.metrics):
+            times = scale(name, label, metric)
+            first = metric == layout.metrics[0]
+            found.append(figures.of(*task, _ours(metric)).times(times))
+            entries.append(writer.entry(task, _ours(metric), first=first, times=times))
         heads = (names.dataset(dataset), names.method(label))
         rows.append(Row(heads, (*entries, Entry(largest_error(found)))))
         columns.append(found)
