@@ -33,7 +33,7 @@ class Recourse:
     """The paths of n people, k each, as frames of the caller's kind.
 
     `settings` echo the method, `reference` counts what it was fitted on, and `dropped` how many
-    paths the method found that broke a rule and so aren't here.
+    paths a baseline found that broke a rule, or missed the goal on the row a person would see.
     """
 
     space: Space

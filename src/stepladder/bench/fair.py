@@ -179,7 +179,7 @@ def standings_table(found: Sequence[Standing], title: str = "How StEP stands") -
 
 
 def verdict(found: Sequence[Standing]) -> list[str]:
-    """The three questions, each answered in a sentence."""
+    """How StEP stands, a question a sentence."""
     tasks = len(found)
     valid, near = sum(s.most_valid for s in found), sum(s.least_far for s in found)
     said = [
@@ -193,6 +193,14 @@ def verdict(found: Sequence[Standing]) -> list[str]:
                 f"{names.dataset(s.dataset)}, {names.model(s.model)}: StEP's nearest end lies at "
                 f"{number(s.ratio)} times the least possible distance "
                 f"(at most {FACTOR[s.dataset]:g} was the aim)."
+            )
+    for s in found:
+        if s.near_enough is not None:
+            low, high = map(number, s.other_to_positives)
+            said.append(
+                f"{names.dataset(s.dataset)}, {names.model(s.model)}: StEP's ends lie "
+                f"{number(s.to_positives)} from the nearest positives, those of DiCE, FACE and "
+                f"C-CHVAE {low} to {high}."
             )
     return said
 

@@ -113,9 +113,8 @@ def _what_was_run(run: Run) -> str:
     cells = run.cells
     finished = cells[cells["error"] == ""]
     crashed = len(cells) - len(finished)
-    protocol = "fair" if run.kind == "fair" else "published"
     return (
-        f"- `{run.folder}` ({protocol} protocol): {_sizes(finished)}. {len(cells):,} cells, of "
+        f"- `{run.folder}`: {_sizes(finished)}. {len(cells):,} cells, of "
         f"which {crashed or 'none'} failed, and {len(run.rows):,} rows. {_versions(finished)}"
     )
 
@@ -263,8 +262,9 @@ def _fair(run: Run) -> list[str]:
         "form of the least possible under logistic regression (the gap in log odds by the norm of "
         "the coefficients of the continuous columns that may change). *Features* counts those that "
         "change, *to positives* is the distance from an end to the nearest five, *ms* are "
-        "milliseconds a person, and *dropped* counts the paths a person that a method found but "
-        "that broke a rule and weren't passed on.",
+        "milliseconds a person (on two shared cores: compare them with each other only), and "
+        "*dropped* counts the paths a person that a method found but that broke a rule or missed "
+        "the goal on the row shown, and weren't passed on.",
         "\n".join(f"- {sentence}" for sentence in fair.verdict(found)),
         markdown(fair.standings_table(found)),
         "In each task, bold is the highest valid success, and the lowest distance among methods "

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
@@ -59,6 +58,11 @@ class Results:
     def is_empty(self) -> bool:
         return not self._packed("cells").is_file() and not any(self._files())
 
+    @property
+    def is_unpacked(self) -> bool:
+        """Whether some cells lie in files of their own."""
+        return any(self._files())
+
     # ---- reading --------------------------------------------------------------------------
 
     @cached_property
@@ -93,8 +97,8 @@ class Results:
             rows, cells = self._one_by_one()
             if self._packed("cells").is_file():
                 newer = pd.MultiIndex.from_frame(cells[KEYS])
-                rows = pd.concat([self._older("rows", newer), rows])
-                cells = pd.concat([self._older("cells", newer), cells])
+                rows = _joined(self._older("rows", newer), rows)
+                cells = _joined(self._older("cells", newer), cells)
         except (OSError, KeyError, ValueError) as error:
             raise ResultError(
                 f"The results in {self.folder} can't be read: {error}. Delete the damaged file and "
@@ -104,14 +108,16 @@ class Results:
 
     def _one_by_one(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """The rows and cells that lie in files of their own."""
-        rows, cells = [pd.DataFrame(columns=KEYS)], [pd.DataFrame(columns=KEYS)]
+        rows, cells = [], []
         for file in self._files():
             table = _parquet().read_table(file)
             cell, facts = json.loads(table.schema.metadata[FACTS])
             key = dict(zip(KEYS, cell, strict=True))
-            rows.append(table.to_pandas().assign(**key))
-            cells.append(pd.DataFrame([{**key, **facts}]))
-        return pd.concat(rows), pd.concat(cells)
+            cells.append({**key, **facts})
+            if len(table):
+                rows.append(table.to_pandas().assign(**key))
+        nothing = pd.DataFrame(columns=KEYS)
+        return pd.concat(rows) if rows else nothing, pd.DataFrame(cells) if cells else nothing
 
     def _older(self, name: str, newer: pd.MultiIndex) -> pd.DataFrame:
         """What is packed and hasn't been run again since."""
@@ -135,10 +141,16 @@ class Results:
 
     def pack(self) -> None:
         """Put everything into two small files. Killed on the way, nothing is lost or doubled."""
+        files = self._files()
         rows, cells = self._read()
         for name, frame in (("rows", rows), ("cells", cells)):
             _atomically(self._packed(name), partial(_write_small, frame))
-        shutil.rmtree(self._pending, ignore_errors=True)
+        for file in files:  # what was put since stays, and is newer
+            file.unlink(missing_ok=True)
+        for left in (*self.folder.glob(".*.parquet.*"), *self._pending.glob(".*.parquet.*")):
+            left.unlink(missing_ok=True)  # by a run that was killed while it wrote
+        if self._pending.is_dir() and not any(self._pending.iterdir()):
+            self._pending.rmdir()
         for name in ("rows", "cells"):
             self.__dict__.pop(name, None)
 
@@ -157,6 +169,12 @@ def rounded(rows: pd.DataFrame) -> pd.DataFrame:
     mantissa, exponent = np.frexp(rows[figures].to_numpy(np.float64))
     kept = np.ldexp(np.rint(mantissa * 2**BITS) / 2**BITS, exponent).astype(np.float32)
     return rows.assign(**dict(zip(figures, kept.T, strict=True)))
+
+
+def _joined(older: pd.DataFrame, newer: pd.DataFrame) -> pd.DataFrame:
+    """Both, or the one that has rows: an empty frame would make every column an object."""
+    parts = [frame for frame in (older, newer) if len(frame)]
+    return pd.concat(parts) if parts else older
 
 
 def _ordered(frame: pd.DataFrame) -> pd.DataFrame:

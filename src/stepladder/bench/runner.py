@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -89,7 +90,7 @@ def run(
         crew.work(wanted, jobs or _cpus())
     finally:
         watch.finished()
-    if wanted:
+    if wanted or results.is_unpacked:
         results.pack()
     return Results(out)
 
@@ -198,6 +199,7 @@ def _work(
 ) -> None:
     """Run the cells of one task, telling what was done on the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends us
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _single_thread()
     results, first = Results(folder), cells[0]
     task: Task | str
@@ -214,6 +216,14 @@ def _work(
             rows, facts = _run_cell(spec, cell, task)
         results.put(cell, rows, facts)
         connection.send(("done", time.perf_counter() - began, facts.error))
+
+
+def _end_with_parent() -> None:
+    """A run that is killed leaves nobody behind at work."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _run_cell(spec: Spec, cell: Cell, task: Task) -> tuple[pd.DataFrame, Facts]:

@@ -29,6 +29,9 @@ ALPHAS: dict[str, type[Alpha]] = {
     "unit": Unit,
 }
 
+EDITION = 1
+"""Raised when a model, a method or the judge comes to give other rows for the same settings."""
+
 PACKAGED = files("stepladder.bench") / "specs"
 
 Count = Annotated[int, Field(ge=1)]
@@ -87,8 +90,8 @@ class Spec(Checked):
     name: Label
     about: str = ""
     protocol: Protocol
-    datasets: tuple[str, ...]
-    models: tuple[str, ...]
+    datasets: Annotated[tuple[str, ...], Field(min_length=1)]
+    models: Annotated[tuple[str, ...], Field(min_length=1)]
     seeds: Count = 10
     people: Count = 1000
     goal: Share = 0.7
@@ -108,10 +111,22 @@ class Spec(Checked):
                         f"there's no {what} {name!r}.{nearest(name, known)} There are "
                         f"{listing(known)}"
                     )
-        labels = [entry.label for entry in self.methods]
-        if twice := {label for label in labels if labels.count(label) > 1}:
-            raise ValueError(f"two methods are labelled {min(twice)!r}; give each its own label")
+        labels = tuple(entry.label for entry in self.methods)
+        for named in (self.datasets, self.models, labels):
+            if twice := {name for name in named if named.count(name) > 1}:
+                raise ValueError(f"{min(twice)!r} is there twice; name each thing once")
         for entry in self.methods:
+            goal = entry.goal or self.goal
+            if goal < self.turned_down:
+                raise ValueError(
+                    f"the goal of {entry.label!r}, {goal}, is below turned_down, "
+                    f"{self.turned_down}: some people would be there before they start"
+                )
+            if "random_state" in entry.settings:
+                raise ValueError(
+                    f"method {entry.label!r}: random_state is the trial's number, 0 … seeds - 1; "
+                    "leave it out"
+                )
             try:
                 entry.make(0)
             except ParameterError as error:
@@ -126,7 +141,7 @@ class Spec(Checked):
 
         A pattern is dataset/model/method, with * for any: "adult/*/step*".
         """
-        most = max(entry.seeds or self.seeds for entry in self.methods)
+        most = max((entry.seeds or self.seeds for entry in self.methods), default=0)
         return [
             Cell(dataset, model, entry.label, seed)
             for seed in range(most)
@@ -140,6 +155,7 @@ class Spec(Checked):
     def fingerprint(self, cell: Cell) -> str:
         """What the rows of a cell depend on, as a short hash: rows with another are stale."""
         facts = {
+            "edition": EDITION,
             "protocol": self.protocol,
             "cell": list(cell),
             "entry": self.entry(cell.method).model_dump(exclude={"seeds"}),
@@ -170,7 +186,7 @@ def load(source: str | Path) -> Spec:
             f"({', '.join(packaged())}).{nearest(source, packaged())}"
         )
     try:
-        return Spec.model_validate_json(json.dumps(tomllib.loads(text)))
+        return Spec.model_validate_json(json.dumps(tomllib.loads(text), default=str))
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(f"The spec {source} isn't valid TOML: {error}.") from error
     except ValidationError as error:

@@ -196,6 +196,8 @@ class DiCE(Method):
         if self.sparsity and self.algorithm != "genetic" and len(rows):
             sparser = _library().sparser
             rows = sparser(self.declared_, rows, start, self._data.reach, self._met)
+            if not self.is_published:  # the search may go one unit past the person's own value
+                rows = np.clip(rows, person.lower, person.upper)
         return rows, reason
 
     def _met(self, rows: Floats) -> Mask:

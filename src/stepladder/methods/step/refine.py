@@ -37,6 +37,9 @@ CLOSE = 0.25
 LEAST = 1e-6
 """What earns less than this share of what the best feature does earns nothing."""
 
+AT_ONCE = 2**17
+"""About how many rows the model is asked at a time."""
+
 PARTS, LEVELS = 4, 3
 """A stretch is cut into so many parts to find its first row that meets the goal, so often."""
 
@@ -146,7 +149,12 @@ def _spent(
     space, start = feasible.space, feasible.start
     lower = np.minimum(np.minimum(lower, ends), start)
     upper = np.maximum(np.maximum(upper, ends), start)
-    earned = _earned(ends, lower, upper, feasible, weights, scorer)
+    size = max(1, AT_ONCE // ends.shape[1])
+    parts = [slice(at, at + size) for at in range(0, len(ends), size)]
+    earned = np.concatenate(
+        [_earned(ends[p], lower[p], upper[p], feasible.take(p), weights, scorer) for p in parts]
+        or [np.zeros_like(ends)]
+    )
     earned[np.abs(earned) < LEAST * np.abs(earned).max(axis=1, keepdims=True)] = 0.0
     limits = np.where(earned > 0, upper, np.where(earned < 0, lower, start))
     unordered = _unordered(space)
