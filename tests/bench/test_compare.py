@@ -273,11 +273,11 @@ def test_the_page_says_how_it_was_made_and_is_the_same_every_time():
     assert "stepladder bench run published --out results/published\n" in made
     assert "stepladder bench run fair --out results/fair\n" in made
     assert (
-        "- `results/published` (published protocol): StEP: 2 trials of up to 2 people. "
+        "- `results/published`: StEP: 2 trials of up to 2 people. "
         "3 cells, of which 1 failed, and 4 rows. numpy 2.4."
     ) in made
     assert (
-        "- `results/fair` (fair protocol): StEP, StEP as published: 1 trial of up to 1 people. "
+        "- `results/fair`: StEP, StEP as published: 1 trial of up to 1 people. "
         "2 cells, of which none failed, and 2 rows. numpy 2.4."
     ) in made
 

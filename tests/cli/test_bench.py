@@ -65,7 +65,7 @@ def kept(folder: Path, made: Made) -> Path:
 def published(tmp_path: Path) -> Path:
     made = Made()
     for method in ("step", "dice"):
-        for seed, distance in ((0, 6.96), (1, 7.16)):
+        for seed, distance in ((0, 6.9375), (1, 7.1875)):
             made.trial(method, seed, success=[1, 1], l2_distance=[distance] * 2)
     return kept(tmp_path / "published", made)
 
@@ -86,7 +86,7 @@ def test_a_folder_shows_the_tables_it_has_rows_for(published, fairly):
         "### Methods",
         "### Methods: paths",
     ]
-    assert "7.06<br><sub>±0.10</sub>" in shown.stdout
+    assert "7.06<br><sub>±0.12</sub>" in shown.stdout
     shown = stepladder("table", fairly)
     assert "Credit Card Default, Logistic Regression" in shown.stdout
     assert "StEP as published" in shown.stdout
@@ -139,7 +139,7 @@ def test_an_empty_folder_says_how_to_fill_it(tmp_path, command):
 def test_compare_shows_each_figure_and_ends_with_the_counts(published):
     shown = stepladder("compare", published)
     assert shown.exit_code == 0, shown.output
-    assert "7.06 ±0.10" in shown.stdout
+    assert "7.06 ±0.12" in shown.stdout
     assert "not run" not in shown.stdout.split("Figures within")[0]
     # Success and distance are as printed, average success and diversity weren't recorded: of 20
     # figures in five tables, 1 + 2 + 1 + 2 + 2 are within.
@@ -154,7 +154,7 @@ def test_compare_outside_lists_reasons_and_names_those_not_needed(published):
     )
     shown = stepladder("compare", published, "--outside", "--format", "markdown")
     assert shown.exit_code == 0, shown.output
-    assert "| 35.28 | 7.06 ±0.10 | -28.22 | Another seed. |" in shown.stdout
+    assert "| 35.28 | 7.06 ±0.12 | -28.22 | Another seed. |" in shown.stdout
     assert "no reason found yet" in shown.stdout
     assert "reasons.toml: no figure outside needs 'Old.'." in shown.stderr
 
