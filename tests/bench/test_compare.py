@@ -302,12 +302,12 @@ def test_the_page_gives_the_verdict_the_figures_outside_and_the_fair_tables():
     )
     assert "StEP: at least 90 % was the aim, missed." in made
     assert "### The 17 figures outside" in made
-    assert made.count("failed: ValueError: no graph") == 8
+    assert made.count("failed: ValueError: no graph") == 1
     assert (
         "- FACE on Credit Card Default, Logistic Regression, seed 0: ValueError: no graph" in made
     )
-    assert made.count("| not recorded |") == 3
-    assert made.count("| no reason found yet |") == 6
+    assert made.count(". not recorded") == 1
+    assert made.count(". no reason found yet") == 1
     assert "- StEP has the highest valid success on 1 of 1 tasks." in made
     assert "| StEP as published | – | – | 0.50 |" in made
 

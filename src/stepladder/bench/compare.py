@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -260,9 +260,12 @@ def compare_table(lines: Sequence[Line], title: str = "Beside the paper") -> Tab
 
 
 def outside_table(
-    lines: Sequence[Line], known: Sequence[Reason], title: str = "Figures outside"
+    lines: Sequence[Line],
+    known: Sequence[Reason],
+    title: str = "Figures outside",
+    said: Callable[[str], str] = str,
 ) -> Table:
-    """What lies outside, by how much, and why."""
+    """What lies outside, by how much, and why, as `said` puts it."""
     columns = (
         *(Column(name) for name in ("Printed", "Ours", "Difference")),
         Column("Reason", left=True),
@@ -274,7 +277,7 @@ def outside_table(
                 Entry(line.printed.value),
                 Entry(line.ours.mean, line.ours.error) if line.ours else Entry(),
                 Entry(words=signed(line.difference)),
-                Entry(words=reason(line, known)),
+                Entry(words=said(reason(line, known))),
             ),
         )
         for line in outside(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pandas as pd
@@ -28,6 +28,7 @@ from stepladder.bench.paper import TABLES, PaperTable
 from stepladder.bench.render import Column, Entry, Row, Table, escaped, markdown, number, split
 from stepladder.bench.tables import (
     MAX_ERROR,
+    Footnotes,
     failures,
     in_order,
     labels_run,
@@ -92,7 +93,7 @@ def page(runs: Sequence[Run], command: str) -> str:
 def _introduction(runs: Sequence[Run], command: str) -> str:
     lines = [
         "Every figure on this page comes from the rows in "
-        + " and ".join(f"`{run.folder}`" for run in runs)
+        + ", ".join(f"`{run.folder}`" for run in runs)
         + ", one row a dataset, model, method, trial and person. A figure is the mean over trials "
         "of the mean over people; ± is its standard error over trials (their standard deviation "
         "by the root of their number).",
@@ -180,7 +181,9 @@ def _published(run: Run) -> list[str]:
         parts += ["### Trials that failed", "\n".join(f"- {escaped(words)}" for words in failed)]
     if missed:
         parts.append(f"### The {len(missed)} figures outside")
-        parts.append(markdown(outside_table(lines, run.reasons, title="")))
+        notes = Footnotes()
+        table = outside_table(lines, run.reasons, "", said=lambda why: str(notes.add(why)))
+        parts += [markdown(table), "\n".join(f"{i}. {why}" for i, why in enumerate(notes.all, 1))]
     return parts
 
 
@@ -278,4 +281,4 @@ def _fair(run: Run) -> list[str]:
 
 def _sweep(run: Run) -> list[str]:
     about = specs.load(run.name).about if run.name in specs.packaged() else run.name
-    return [f"## {run.name}", about, _folded("The figures", sweep(run.figures))]
+    return [f"## {run.name}", about, _folded("The figures", replace(sweep(run.figures), title=""))]
