@@ -165,7 +165,7 @@ class Results:
 
 def rounded(rows: pd.DataFrame) -> pd.DataFrame:
     """Figures as float32 with `BITS` bits: what a table shows, and a third of the size."""
-    figures = [name for name in rows.columns if rows[name].dtype.kind == "f"]
+    figures = [n for n in rows.columns if rows[n].dtype.kind == "f" and n != "person"]
     mantissa, exponent = np.frexp(rows[figures].to_numpy(np.float64))
     kept = np.ldexp(np.rint(mantissa * 2**BITS) / 2**BITS, exponent).astype(np.float32)
     return rows.assign(**dict(zip(figures, kept.T, strict=True)))
