@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import stepladder as sl
@@ -55,7 +56,9 @@ def test_bounds_without_an_allowed_decimal_between_them_are_refused():
         sl.Numeric("a", bounds=(0.11, 0.19), decimals=1)
 
 
-@pytest.mark.parametrize("bounds", [(float("nan"), 1), (0, float("inf")), (0, 1, 2), "low"])
+@pytest.mark.parametrize(
+    "bounds", [(float("nan"), 1), (0, float("inf")), (0, 1, 2), (0, 10**400), "low"]
+)
 def test_bounds_that_are_no_pair_of_numbers_are_refused(bounds):
     with pytest.raises(SchemaError, match=r"Numeric\('a'\): bounds"):
         sl.Numeric("a", bounds=bounds)
@@ -70,6 +73,91 @@ def test_decimals_are_between_none_and_twelve(decimals):
 def test_a_whole_number_with_decimals_is_a_contradiction():
     with pytest.raises(SchemaError, match="integer=True means no decimals"):
         sl.Numeric("a", integer=True, decimals=2)
+
+
+# ---- what is typical --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("typical", [(0, 80), [0.0, 80.0], np.array([0, 80])])
+def test_typical_is_a_pair_of_numbers_that_is_kept_and_shown(typical):
+    feature = sl.Numeric("hours", typical=typical)
+    assert feature.typical == (0.0, 80.0)
+    assert repr(feature) == "Numeric('hours', typical=(0.0, 80.0))"
+    assert feature == sl.Numeric("hours", typical=(0, 80))
+    assert feature != sl.Numeric("hours")
+
+
+def test_nothing_is_typical_unless_it_is_said():
+    assert sl.Numeric("hours", bounds=(0, 168)).typical is None
+    assert "typical" not in sl.Numeric("hours", bounds=(0, 168)).settings
+
+
+@pytest.mark.parametrize(
+    "typical",
+    [
+        *((0, None), (None, 1), (0, float("inf")), (float("nan"), 1), (0, 10**400)),
+        *((0,), (0, 1, 2), (), 5, "01", ("0", "1"), True),
+    ],
+)
+def test_a_typical_range_that_is_no_pair_of_finite_numbers_is_refused(typical):
+    said = r"Numeric\('a'\): typical must be two finite numbers, \(low, high\), got"
+    with pytest.raises(SchemaError, match=said):
+        sl.Numeric("a", typical=typical)
+
+
+@pytest.mark.parametrize("typical", [(5, 1), (5, 5)])
+def test_a_typical_range_goes_from_low_to_high(typical):
+    with pytest.raises(SchemaError, match=r"typical must go .*: 5 isn't below [15]\."):
+        sl.Numeric("a", typical=typical)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        ((10, None), "10 to inf"),
+        ((6, None), "6 to inf"),
+        ((None, 0), "-inf to 0"),
+        ((None, 2), "-inf to 2"),
+        ((8, 9), "8 to 9"),
+    ],
+)
+def test_a_typical_range_outside_the_bounds_is_refused(bounds, said):
+    with pytest.raises(SchemaError, match=rf"typical, 2 to 6, must overlap the bounds, {said}\.$"):
+        sl.Numeric("a", bounds=bounds, typical=(2, 6))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "typical", "span"),
+    [
+        ((None, None), None, None),
+        ((0, None), None, None),
+        ((None, 9), None, None),
+        ((0, 9), None, (0.0, 9.0)),
+        ((4, 4), None, (4.0, 4.0)),
+        ((None, None), (2, 6), (2.0, 6.0)),
+        ((0, 9), (2, 6), (2.0, 6.0)),
+        ((3, None), (2, 6), (3.0, 6.0)),
+        ((3, 5), (2, 6), (3.0, 5.0)),
+        ((4, 4), (2, 6), (4.0, 4.0)),
+    ],
+)
+def test_the_span_is_what_is_typical_within_the_bounds_else_the_bounds(bounds, typical, span):
+    assert sl.Numeric("a", bounds=bounds, typical=typical).span == span
+
+
+def test_the_span_of_an_ordinal_is_its_ladder():
+    assert sl.Ordinal("a", levels=["low", "middle", "high"]).span == (0.0, 2.0)
+    assert sl.Ordinal("a", levels=["only"]).span == (0.0, 0.0)
+
+
+def test_what_is_typical_is_no_constraint():
+    frame = pd.DataFrame({"a": [1.0, 500.0, -20.0]})
+    schema = sl.Schema([sl.Numeric("a", typical=(0, 10))])
+    feasible = sl.Feasible.of(sl.Space.fit(schema, frame), frame.iloc[[0]])
+    assert feasible.check(frame) == []
+
+
+# ---- names, levels and one-hot columns --------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["", "  "])

@@ -76,7 +76,7 @@ def test_equal_schemas_have_equal_hashes_and_others_differ():
 def test_the_repr_of_a_schema_is_python_that_makes_it():
     schema = sl.Schema(
         [
-            sl.Numeric("a", bounds=(0, None), decimals=2),
+            sl.Numeric("a", bounds=(0, None), decimals=2, typical=(1, 5)),
             sl.Ordinal("b", levels=[1, 2], change="increase"),
             sl.Categorical("c", onehot=["c_x", "c_y"], change="never"),
         ]
@@ -120,6 +120,11 @@ def test_what_the_caller_knows_goes_before_the_guess():
             sl.Categorical("owner", levels=[False, True], change="never"),
         ]
     )
+
+
+def test_what_is_typical_is_never_guessed_from_a_table():
+    schema = sl.Schema.infer(small(), bounds={"income": (0, 10)})
+    assert [getattr(feature, "typical", None) for feature in schema.features] == [None] * 5
 
 
 @pytest.mark.parametrize(
@@ -288,6 +293,7 @@ def features(draw: st.DrawFn, name: str):
             change=draw(one_way),
             bounds=draw(st.sampled_from([(None, None), (low, None), (None, high), (low, high)])),
             integer=draw(st.booleans()) and high - low > 1,
+            typical=draw(st.sampled_from([None, (low, high)])) if low < high else None,
         )
     if kind == "ordinal":
         return sl.Ordinal(name, levels=draw(levels), change=draw(one_way))
@@ -333,13 +339,14 @@ def test_the_file_is_one_that_a_person_can_write(tmp_path):
         "- name: income\n"
         "  kind: numeric\n"
         "  bounds: [0, null]\n"
+        "  typical: [0, 20000]\n"
         "- {name: education, kind: ordinal, levels: [none, school], change: increase}\n"
         "- {name: job, kind: categorical}\n",
         encoding="utf-8",
     )
     assert sl.Schema.load(str(file)) == sl.Schema(
         [
-            sl.Numeric("income", bounds=(0, None)),
+            sl.Numeric("income", bounds=(0, None), typical=(0, 20_000)),
             sl.Ordinal("education", levels=["none", "school"], change="increase"),
             sl.Categorical("job"),
         ]
@@ -359,6 +366,7 @@ def test_the_file_is_one_that_a_person_can_write(tmp_path):
             "features:\n- {name: a, kind: numeric, bound: [0, 1]}\n",
             r"unknown setting 'bound'. Did you mean 'bounds'\?",
         ),
+        ("features:\n- {name: a, kind: numeric, typical: [0, null]}\n", "two finite numbers"),
         ("features:\n- {name: a, kind: ordinal}\n", "needs its levels"),
         ("features:\n- {name: yes, kind: numeric}\n", "name .*got True"),
         ("features: []\n", "at least one feature"),

@@ -24,6 +24,7 @@ from stepladder.errors import (
     MissingValueError,
     NotFiniteError,
     ParameterError,
+    SchemaError,
 )
 from stepladder.frames import Template
 
@@ -352,6 +353,144 @@ def test_levels_that_the_frame_lacks_still_have_their_column():
     decoded = space.decode(np.eye(4))
     assert decoded["job"].tolist() == ["cook", "clerk", "pilot", "smith"]
     assert isinstance(decoded["job"].dtype, pd.CategoricalDtype)
+
+
+# ---- the geometry that a schema declares ------------------------------------------------------
+
+
+def declared_schema() -> sl.Schema:
+    return sl.Schema(
+        [
+            sl.Numeric("income", bounds=(0, None), typical=(10, 50)),
+            sl.Ordinal("education", levels=["none", "school", "bachelor", "master"]),
+            sl.Categorical("job", levels=["clerk", "cook", "smith"]),
+            sl.Categorical("sex", levels=["f", "m"], change="never"),
+        ]
+    )
+
+
+def alone(feature: Any, frame: Any = None) -> sl.Space:
+    frame = pd.DataFrame({feature.name: [1.0]}) if frame is None else frame
+    return sl.Space.from_schema(sl.Schema([feature]), frame)
+
+
+def test_a_declared_geometry_is_the_middle_and_a_quarter_of_each_span():
+    space = sl.Space.from_schema(declared_schema(), small())
+    assert space.center.tolist() == [30.0, 1.5, 0, 0, 0, 0]
+    assert space.scale.tolist() == [10.0, 0.75, 1, 1, 1, 1]
+    assert space.encode(small())[:, 0].tolist() == [-2.0, -1.0, -1.0, 2.0]
+    assert space.slices == sl.Space.fit(declared_schema(), small()).slices
+
+
+def test_a_geometry_is_public_only_if_it_was_declared():
+    assert sl.Space.from_schema(declared_schema(), small()).public
+    fitted = sl.Space.fit(declared_schema(), small())
+    assert not fitted.public
+    again = sl.Space(fitted.schema, fitted.template, fitted.center, fitted.scale)
+    assert not again.public
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_a_declared_geometry_is_the_same_whatever_the_rows_hold_or_whether_there_are_any(kind):
+    frame = small()
+    odd = frame.assign(income=[np.inf, np.nan, 1e300, -5.0], job="pilot", education="?", sex=None)
+    odd = odd.astype(frame.dtypes)
+    expected = sl.Space.from_schema(declared_schema(), kind(frame))
+    for other in (kind(odd), kind(frame.head(0))):
+        space = sl.Space.from_schema(declared_schema(), other)
+        assert space.schema == expected.schema
+        assert space.center.tolist() == expected.center.tolist()
+        assert space.scale.tolist() == expected.scale.tolist()
+        assert space.template.dtypes == expected.template.dtypes
+        points = space.encode(kind(frame))
+        decoded = space.decode(points)
+        assert type(decoded) is type(kind(frame))
+        assert (space.encode(decoded) == points).all()
+
+
+def test_bounds_declare_a_scale_where_nothing_is_typical():
+    space = alone(sl.Numeric("x", bounds=(0, 8)))
+    assert (space.center[0], space.scale[0]) == (4.0, 2.0)
+
+
+def test_what_is_typical_is_cut_to_the_bounds_before_it_is_a_scale():
+    space = alone(sl.Numeric("x", bounds=(0, 8), typical=(4, 100)))
+    assert (space.center[0], space.scale[0]) == (6.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("feature", "center", "scale"),
+    [
+        (sl.Numeric("x", change="never"), 0.0, 1.0),
+        (sl.Numeric("x", change="never", bounds=(0, None)), 0.0, 1.0),
+        (sl.Numeric("x", change="never", bounds=(0, 8)), 4.0, 2.0),
+        (sl.Numeric("x", bounds=(3, 3)), 3.0, 1.0),
+        (sl.Ordinal("x", levels=[1]), 0.0, 1.0),
+        (sl.Ordinal("x", levels=[1, 2], change="never"), 0.5, 0.25),
+        (sl.Numeric("x", typical=(-1.6e308, 1.6e308)), 0.0, 8e307),
+        (sl.Numeric("x", typical=(0, 5e-324)), 0.0, 1.0),
+    ],
+    ids=repr,
+)
+def test_every_declared_scale_is_finite_and_above_nought(feature, center, scale):
+    space = alone(feature)
+    assert (space.center[0], space.scale[0]) == (center, scale)
+
+
+def test_every_number_without_a_scale_is_named_with_the_reason_and_the_way_out():
+    names = [f"n{i}" for i in range(8)]
+    schema = sl.Schema(
+        [
+            *(sl.Numeric(name, bounds=(0, None), change="increase") for name in names),
+            sl.Numeric("fine", typical=(0, 1)),
+            sl.Numeric("fixed", change="never"),
+        ]
+    )
+    with pytest.raises(SchemaError) as caught:
+        sl.Space.from_schema(schema, pd.DataFrame(columns=schema.columns))
+    assert str(caught.value) == (
+        "No scale is declared for 'n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7', and one learned "
+        "from the table would tell about the people in it. Declare bounds=(low, high) or "
+        "typical=(low, high) for each."
+    )
+
+
+@pytest.mark.parametrize("change", ["any", "never"])
+def test_a_category_without_levels_is_named_with_the_reason_and_the_way_out(change):
+    with pytest.raises(SchemaError) as caught:
+        alone(sl.Categorical("job", change=change), small()[["job"]])
+    assert str(caught.value) == (
+        "No levels are declared for 'job', and those learned from the table would tell about the "
+        "people in it. Declare levels=[…] for each."
+    )
+
+
+def test_everything_that_is_undeclared_is_said_at_once():
+    with pytest.raises(SchemaError, match=r"'income', and one .* 'job', 'sex', and those"):
+        sl.Space.from_schema(small_schema(), small())
+
+
+def test_one_hot_columns_declare_their_levels():
+    frame = pd.DataFrame({"a": [1, 0], "b": [0, 1], "c": [0, 0]})
+    space = alone(sl.Categorical("job", onehot=["a", "b", "c"]), frame)
+    assert space.encode(frame).tolist() == [[1, 0, 0], [0, 1, 0]]
+
+
+def test_a_declared_geometry_wants_the_columns_of_its_schema():
+    with pytest.raises(ColumnError, match=r"no column 'income'.*Did you mean 'Income'"):
+        sl.Space.from_schema(declared_schema(), small().rename(columns={"income": "Income"}))
+
+
+@given(
+    value=st.floats(-1e5, 1e5),
+    low=st.floats(-10, 10),
+    length=st.floats(0.5, 20),
+)
+def test_someone_far_from_what_is_typical_who_stays_keeps_the_very_value(value, low, length):
+    frame = pd.DataFrame({"x": [value]})
+    space = alone(sl.Numeric("x", typical=(low, low + length)))
+    feasible = sl.Feasible.of(space, frame)
+    assert feasible.snap(space.encode(frame)).tolist() == [[value]]
 
 
 # ---- frames of every kind ---------------------------------------------------------------------

@@ -11,6 +11,8 @@ from stepladder.kernels.alpha import Power, Sloped, Unit, Volcano
 from stepladder.methods.step import Options, StEP
 from stepladder.methods.walk import Walk
 from stepladder.path import Outcome, Path
+from stepladder.privacy.accountant import Budget
+from stepladder.privacy.pay import PayOnce, PayPerDirection
 from stepladder.recourse import Recourse
 from stepladder.schema import Schema
 from stepladder.scorer import encoded
@@ -19,6 +21,7 @@ from stepladder.space import Space
 __version__ = "0.1.0"
 
 __all__ = [
+    "Budget",
     "Categorical",
     "Change",
     "Feasible",
@@ -28,6 +31,8 @@ __all__ = [
     "Ordinal",
     "Outcome",
     "Path",
+    "PayOnce",
+    "PayPerDirection",
     "Power",
     "Recourse",
     "Schema",

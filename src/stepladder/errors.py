@@ -17,6 +17,8 @@ StepladderError
 ├── NotFittedError        a method was asked for recourse before `fit`
 ├── ResultError           a saved result or walk can't be read back
 ├── DatasetError          a table can't be found, read or downloaded, or isn't the one it should be
+├── BudgetError           a query would cost more privacy than its budget has left, or a ledger
+│                         can't be used
 └── ExtraError            an optional dependency isn't installed
 
 What goes wrong for one person in an otherwise good call isn't an error but an `Outcome`.
@@ -94,6 +96,10 @@ class ResultError(StepladderError, ValueError):
 
 class DatasetError(StepladderError, RuntimeError):
     """A table can't be found, read or downloaded, or isn't the one it should be."""
+
+
+class BudgetError(StepladderError, RuntimeError):
+    """A query would cost more privacy than its budget has left, or a ledger can't be used."""
 
 
 class ExtraError(StepladderError, ImportError):

@@ -21,6 +21,7 @@ from stepladder.errors import SchemaError, listing
 
 Level = bool | int | float | str
 Bounds = tuple[float | None, float | None]
+Span = tuple[float, float]
 
 
 class Change(StrEnum):
@@ -92,14 +93,19 @@ class _Feature:
 class Numeric(_Feature):
     """A number: `bounds` (either end may be None), whole only, or at most so many decimals.
 
-    >>> Numeric("income", bounds=(0, None))
-    Numeric('income', bounds=(0.0, None))
+    `typical` is the range most people lie in, as one knows it without looking at the table: from
+    units, law, custom or documentation. It's no constraint (a row outside it is valid); private
+    use takes its scale from it.
+
+    >>> Numeric("income", bounds=(0, None), typical=(0, 20_000))
+    Numeric('income', bounds=(0.0, None), typical=(0.0, 20000.0))
     """
 
     kind: ClassVar[str] = "numeric"
     bounds: Bounds = (None, None)
     integer: bool = False
     decimals: int | None = None
+    typical: Span | None = None
 
     def __init__(
         self,
@@ -109,6 +115,7 @@ class Numeric(_Feature):
         bounds: Sequence[float | None] = (None, None),
         integer: bool = False,
         decimals: int | None = None,
+        typical: Sequence[float] | None = None,
     ) -> None:
         super().__init__(name, change)
         if not isinstance(integer, bool | np.bool_):
@@ -124,12 +131,12 @@ class Numeric(_Feature):
             decimals=None if decimals is None else int(decimals),
         )
         self._check_bounds()
+        if typical is not None:
+            self._set(typical=self._checked_typical(typical))
 
     def _pair(self, bounds: Sequence[float | None]) -> Bounds:
         ends = list(bounds) if isinstance(bounds, Iterable) else []
-        if len(ends) != 2 or not all(
-            end is None or (isinstance(end, Real) and math.isfinite(end)) for end in ends
-        ):
+        if len(ends) != 2 or not all(end is None or _is_finite(end) for end in ends):
             raise self._wrong("bounds must be two numbers, None for an open end", bounds)
         low, high = (None if end is None else float(end) for end in ends)
         return low, high
@@ -143,6 +150,20 @@ class Numeric(_Feature):
             if math.ceil(low * scale) > math.floor(high * scale):
                 raise self._wrong(f"no allowed value lies within the bounds {low:g} to {high:g}")
 
+    def _checked_typical(self, typical: Sequence[float]) -> Span:
+        ends = list(typical) if isinstance(typical, Iterable) else []
+        if len(ends) != 2 or not all(_is_finite(end) for end in ends):
+            raise self._wrong("typical must be two finite numbers, (low, high)", typical)
+        low, high = (float(end) for end in ends)
+        if low >= high:
+            raise self._wrong(f"typical must go from low to high: {low:g} isn't below {high:g}")
+        lowest, highest = self.limits
+        if high <= lowest or low >= highest:
+            raise self._wrong(
+                f"typical, {low:g} to {high:g}, must overlap the bounds, {lowest:g} to {highest:g}"
+            )
+        return low, high
+
     @property
     def limits(self) -> tuple[float, float]:
         """The bounds as floats, infinite where open."""
@@ -153,6 +174,25 @@ class Numeric(_Feature):
     def places(self) -> int | None:
         """How many decimals a value may have; None if any number."""
         return 0 if self.integer else self.decimals
+
+    @property
+    def span(self) -> Span | None:
+        """The range that is declared: `typical` cut to the bounds, else the bounds.
+
+        None if nothing is typical and an end of the bounds is open.
+        """
+        low, high = self.limits
+        if self.typical is not None:
+            return max(low, self.typical[0]), min(high, self.typical[1])
+        return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a value is a number that a float can hold."""
+    try:
+        return isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:  # a whole number of more than 300 digits
+        return False
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -205,6 +245,11 @@ class Ordinal(_Levelled):
                 f"Ordinal({name!r}) needs its levels, lowest first: "
                 f'Ordinal({name!r}, levels=["low", "middle", "high"]).'
             )
+
+    @property
+    def span(self) -> Span:
+        """The lowest and the highest place on the ladder."""
+        return 0.0, float(len(self.levels or ()) - 1)
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -21,6 +21,7 @@ from stepladder.frames import Frame, Template
 from stepladder.goal import Goal
 from stepladder.metrics import Paths, nearest_distance, summary
 from stepladder.path import Outcome, Path
+from stepladder.privacy.pay import Guarantee
 from stepladder.schema import Schema
 from stepladder.space import Floats, Space
 
@@ -34,6 +35,7 @@ class Recourse:
 
     `settings` echo the method, `reference` counts what it was fitted on, and `dropped` how many
     paths a baseline found that broke a rule, or missed the goal on the row a person would see.
+    `privacy` says what a private method spent for it, and what is left.
     """
 
     space: Space
@@ -45,6 +47,7 @@ class Recourse:
     reference: Mapping[str, int]
     dropped: int = 0
     positives: Floats | None = field(default=None, repr=False)
+    privacy: Guarantee | None = None
 
     def __repr__(self) -> str:
         found = sum(self.best(i)[0] is not None for i in range(len(self.people)))
@@ -189,6 +192,8 @@ class Recourse:
             "settings": dict(self.settings),
             "reference": dict(self.reference),
             "dropped": self.dropped,
+            "public": space.public,
+            "privacy": None if self.privacy is None else self.privacy.to_dict(),
             "paths": self._slots,
             "people": _said_labels(self.people),
             "people_dtype": str(self.people.dtype),
@@ -218,7 +223,7 @@ class Recourse:
     def _from_archive(cls, saved: archive.Archive) -> Recourse:
         facts, schema = saved.facts, Schema.from_dict(saved.facts["schema"])
         center, scale = np.array(facts["center"]), np.array(facts["scale"])
-        space = Space(schema, saved.template, center, scale)
+        space = Space(schema, saved.template, center, scale, public=facts.get("public", False))
         values = space.read(saved.rows, allow_missing=True)
         points = saved.points.reshape(len(values), space.width)
         flat, slots, people = [], facts["paths"], _objects(facts["people"])
@@ -240,6 +245,7 @@ class Recourse:
             settings=facts["settings"],
             reference=facts["reference"],
             dropped=facts.get("dropped", 0),
+            privacy=Guarantee.from_dict(paid) if (paid := facts.get("privacy")) else None,
         )
         near = np.array(facts["nearness"], dtype=np.float64)
         # The positives aren't saved; what they gave is.

@@ -1,4 +1,4 @@
-"""Raw frame ⇄ encoded points: one frozen value, fitted once.
+"""Raw frame ⇄ encoded points: one frozen value, fitted once or declared.
 
 A row is met in three forms, which never share a name:
 
@@ -32,10 +32,11 @@ from stepladder.errors import (
     MissingValueError,
     NotFiniteError,
     ParameterError,
+    SchemaError,
     listing,
     nearest,
 )
-from stepladder.feature import Categorical, Change, Feature, Numeric
+from stepladder.feature import Categorical, Change, Feature, Numeric, Ordinal
 from stepladder.frames import Frame, Template
 from stepladder.schema import Schema, seen_levels
 
@@ -45,15 +46,18 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """The encoded geometry of a schema, fitted on a frame.
+    """The encoded geometry of a schema: fitted on a frame, or declared by the schema alone.
 
-    `center` and `scale` (columns,) standardise; `slices` says which columns each feature has.
+    `center` and `scale` (columns,) standardise; `slices` says which columns each feature has;
+    `public` says whether the geometry was declared, not learned, so that it tells nothing about
+    the people in a table.
     """
 
     schema: Schema
     template: Template
     center: Floats
     scale: Floats
+    public: bool = False
 
     @classmethod
     def fit(cls, schema: Schema, frame: Frame) -> Space:
@@ -70,17 +74,22 @@ class Space:
         schema = _with_levels(schema, table)
         template = Template.of(table.to_native())
         values = _values(schema, table)
-        center: list[float] = []
-        scale: list[float] = []
-        for f, feature in enumerate(schema.features):
-            if isinstance(feature, Categorical):
-                center += [0.0] * _width(feature)
-                scale += [1.0] * _width(feature)
-            else:
-                mean, spread = _standard(feature, values[:, f])
-                center.append(mean)
-                scale.append(spread)
-        return cls(schema, template, np.array(center), np.array(scale))
+        column = {feature.name: values[:, f] for f, feature in enumerate(schema.features)}
+        center, scale = _geometry(schema, lambda feature: _standard(feature, column[feature.name]))
+        return cls(schema, template, center, scale)
+
+    @classmethod
+    def from_schema(cls, schema: Schema, frame: Frame) -> Space:
+        """The geometry that the schema declares; no row of `frame` is read, and it may have none.
+
+        A number or an ordinal is centred on the middle of its `span` and scaled by a quarter of
+        its length, as if it were four standard deviations wide. Of the frame only its kind, its
+        column names and its dtypes are taken (with a category dtype, its own list of levels).
+        """
+        _refuse_undeclared(schema)
+        template = Template.of(_checked_columns(schema, frames.read(frame)).to_native())
+        center, scale = _geometry(schema, _declared)
+        return cls(schema, template, center, scale, public=True)
 
     @cached_property
     def slices(self) -> Mapping[str, slice]:
@@ -208,10 +217,14 @@ class Space:
 
     @cached_property
     def dust(self) -> Floats:
-        """(features,) how far `to_values(to_points(…))` may be off by rounding; a level by none."""
+        """(features,) how far `to_values(to_points(…))` may be off by rounding; a level by none.
+
+        A declared scale knows nothing of outliers, which may lie a million scales away.
+        """
         dust = np.zeros(len(self.schema))
         center, scale = self.center[self._columns], self.scale[self._columns]
-        dust[self._numbered] = 1e-12 * scale + 16 * np.finfo(float).eps * np.abs(center)
+        share = 1e-9 if self.public else 1e-12
+        dust[self._numbered] = share * scale + 16 * np.finfo(float).eps * np.abs(center)
         return dust
 
     def to_points(self, values: Floats) -> Floats:
@@ -265,6 +278,55 @@ def _width(feature: Feature) -> int:
     """How many columns a feature has."""
     levels = len(feature.levels or ()) if isinstance(feature, Categorical) else 1
     return 1 if levels == 2 else levels
+
+
+# ---- the geometry -----------------------------------------------------------------------------
+
+
+def _geometry(
+    schema: Schema, standard: Callable[[Numeric | Ordinal], tuple[float, float]]
+) -> tuple[Floats, Floats]:
+    """The center and scale of every column; `standard` gives those of a number or an ordinal."""
+    pairs: list[tuple[float, float]] = []
+    for feature in schema.features:
+        if isinstance(feature, Categorical):
+            pairs += [(0.0, 1.0)] * _width(feature)
+        else:
+            pairs.append(standard(feature))
+    center, scale = np.array(pairs).T.copy()
+    return center, scale
+
+
+def _declared(feature: Numeric | Ordinal) -> tuple[float, float]:
+    """The middle and a quarter of the span; (0, 1) for what has none, which never changes."""
+    if feature.span is None:
+        return 0.0, 1.0
+    low, high = feature.span
+    return low / 2 + high / 2, (high / 4 - low / 4) or 1.0
+
+
+def _refuse_undeclared(schema: Schema) -> None:
+    """Everything that the table would have to tell, in one error."""
+    scaleless = [
+        f.name
+        for f in schema.features
+        if isinstance(f, Numeric) and f.span is None and f.change is not Change.NEVER
+    ]
+    levelless = [f.name for f in schema.features if isinstance(f, Categorical) and not f.levels]
+    said = []
+    if scaleless:
+        said.append(
+            f"No scale is declared for {listing(scaleless, most=len(scaleless))}, and one learned "
+            "from the table would tell about the people in it. Declare bounds=(low, high) or "
+            "typical=(low, high) for each."
+        )
+    if levelless:
+        said.append(
+            f"No levels are declared for {listing(levelless, most=len(levelless))}, and those "
+            "learned from the table would tell about the people in it. Declare levels=[…] for each."
+        )
+    if said:
+        raise SchemaError(" ".join(said))
 
 
 # ---- reading ----------------------------------------------------------------------------------

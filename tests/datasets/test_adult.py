@@ -7,6 +7,7 @@ import pytest
 from tests.datasets.parts import digest
 
 from stepladder import datasets
+from stepladder.datasets import adult
 
 NEVER = ["age", "marital-status", "relationship", "race", "sex", "native-country"]
 TEXTS = ["workclass", "occupation", *NEVER[1:]]
@@ -38,6 +39,7 @@ def test_cleaning(dataset, raw):
 
 def test_schema(dataset):
     schema = dataset.schema
+    assert schema is adult.SCHEMA
     assert [f.name for f in schema.features if f.change == "never"] == NEVER
     assert [f.name for f in schema.features if f.change == "increase"] == ["education-num"]
     assert {f.name for f in schema.features if f.kind == "categorical"} == set(TEXTS)

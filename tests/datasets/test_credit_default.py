@@ -7,6 +7,7 @@ import pytest
 from tests.datasets.parts import digest
 
 from stepladder import datasets
+from stepladder.datasets import credit_default
 
 NEVER = ["SEX", "MARRIAGE", "AGE"]
 
@@ -35,6 +36,7 @@ def test_cleaning(dataset, real):
 
 def test_schema(dataset):
     schema = dataset.schema
+    assert schema is credit_default.SCHEMA
     assert [f.name for f in schema.features if f.change == "never"] == NEVER
     assert [f.name for f in schema.features if f.change == "increase"] == ["EDUCATION"]
     assert [f.name for f in schema.features if f.kind == "categorical"] == ["SEX", "MARRIAGE"]

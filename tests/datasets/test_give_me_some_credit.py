@@ -9,6 +9,7 @@ import pytest
 from tests.datasets.parts import digest
 
 from stepladder import datasets
+from stepladder.datasets import give_me_some_credit
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,7 @@ def test_cleaning_keeps_every_whole_row_as_it_is(dataset, raw):
 
 def test_schema(dataset):
     schema = dataset.schema
+    assert schema is give_me_some_credit.SCHEMA
     assert [f.name for f in schema.features if f.change != "any"] == ["age"]
     assert schema["age"].change == "never"
     assert {f.kind for f in schema.features} == {"numeric"}

@@ -9,6 +9,8 @@ import pytest
 
 from stepladder import datasets
 from stepladder.errors import ParameterError
+from stepladder.schema import Schema
+from stepladder.space import Space
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
@@ -45,6 +47,35 @@ def test_what_is_loaded_is_whole(real):
         assert set(np.unique(loaded.labels)) == {0, 1}
         assert not loaded.rows.isna().to_numpy().any()
         assert loaded.provenance.read_from
+
+
+def test_every_schema_is_what_the_rows_say_and_declares_its_own_geometry(real):
+    """Written by hand, yet the same kinds, dtypes and levels that would be learned."""
+    for name in datasets.names():
+        loaded = datasets.load(name, real)
+        rows, schema = loaded.rows, loaded.schema
+        learned = Schema.infer(
+            rows,
+            ordinal={f.name: f.levels for f in schema.features if f.kind == "ordinal"},
+            categorical=[f.name for f in schema.features if f.kind == "categorical"],
+        )
+        for feature in schema.features:
+            seen = learned[feature.name]
+            assert feature.kind == seen.kind
+            assert getattr(feature, "levels", None) == getattr(seen, "levels", None)
+            assert getattr(feature, "integer", None) == getattr(seen, "integer", None)
+        space = Space.from_schema(schema, rows.head(0))
+        assert space.public
+        assert space.slices == Space.fit(schema, rows).slices
+
+
+def test_most_people_lie_within_what_is_typical(real):
+    for name in datasets.names():
+        loaded = datasets.load(name, real)
+        for feature in loaded.schema.features:
+            if feature.kind == "numeric" and feature.change != "never":
+                assert feature.typical is not None
+                assert loaded.rows[feature.name].between(*feature.span).mean() > 0.85
 
 
 def test_two_loads_share_nothing_that_can_change(small, tmp_path):

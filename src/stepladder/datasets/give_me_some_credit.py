@@ -6,9 +6,34 @@ import numpy as np
 import pandas as pd
 
 from stepladder.datasets.table import Cleaned, Kind, OpenML, Provenance, Table
+from stepladder.feature import Numeric
 from stepladder.schema import Schema
 
 LABEL = "SeriousDlqin2yrs"
+
+LATE = (0, 4)
+"""How often most people are late within two years: twice a year is often."""
+
+SCHEMA = Schema(
+    [
+        # What is owed on cards and credit lines, as a share of the limits; fees can go beyond 1.
+        Numeric("RevolvingUtilizationOfUnsecuredLines", typical=(0, 1.5)),
+        Numeric("age", integer=True, change="never"),
+        Numeric("NumberOfTime30-59DaysPastDueNotWorse", integer=True, typical=LATE),
+        # Debts, alimony and the cost of living as a share of the income: most live within it.
+        Numeric("DebtRatio", typical=(0, 1)),
+        # Dollars.
+        Numeric("MonthlyIncome", typical=(0, 20_000)),
+        # A few cards, a car, studies, a home.
+        Numeric("NumberOfOpenCreditLinesAndLoans", integer=True, typical=(0, 20)),
+        Numeric("NumberOfTimes90DaysLate", integer=True, typical=LATE),
+        # A mortgage and a credit line on a home, and on a second one.
+        Numeric("NumberRealEstateLoansOrLines", integer=True, typical=(0, 4)),
+        Numeric("NumberOfTime60-89DaysPastDueNotWorse", integer=True, typical=LATE),
+        # A partner and three children.
+        Numeric("NumberOfDependents", typical=(0, 4)),
+    ]
+)
 
 _COLUMNS: dict[str, Kind] = {
     LABEL: "whole",
@@ -29,7 +54,7 @@ def _clean(raw: pd.DataFrame) -> Cleaned:
     """Rows with a missing value are dropped: an income or the number of dependents."""
     rows = raw.dropna().reset_index(drop=True)
     labels = (rows.pop(LABEL) == 0).to_numpy().astype(np.int64)
-    return Cleaned(rows, labels, Schema.infer(rows, never=["age"]))
+    return Cleaned(rows, labels, SCHEMA)
 
 
 def _arrange(frame: pd.DataFrame) -> pd.DataFrame:

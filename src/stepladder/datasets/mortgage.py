@@ -31,15 +31,29 @@ NO_YES = ["no", "yes"]
 
 SCHEMA = Schema(
     [
-        # A month's income of the household. Nobody is advised to earn less.
-        Numeric("income", integer=True, bounds=(1, None), change="increase"),
+        # A month's income of the household. Nobody is advised to earn less. Most households that
+        # bought a home had 12,000 to 144,000 dollars a year.
+        Numeric(
+            "income", integer=True, bounds=(1, None), change="increase", typical=(1_000, 12_000)
+        ),
         # A month's cost of the home: a lower rate, a longer term, cheaper insurance. The table's
-        # lowest is $154, so no plan goes below $150.
-        Numeric("housing_cost", integer=True, bounds=(150, None), change="decrease"),
+        # lowest is $154, so no plan goes below $150. Lenders ask for 28 per cent of the income at
+        # most, which is what is typical here.
+        Numeric(
+            "housing_cost",
+            integer=True,
+            bounds=(150, None),
+            change="decrease",
+            typical=(300, 3_000),
+        ),
         # A month's payments on other debts: can be paid off, and no plan says to borrow more.
-        Numeric("other_debts", integer=True, bounds=(0, None), change="decrease"),
+        # Lenders ask for 36 per cent of the income at most for all debts, so 8 are left for these.
+        Numeric(
+            "other_debts", integer=True, bounds=(0, None), change="decrease", typical=(0, 1_000)
+        ),
         # Thousands of dollars, as in the table. A larger down payment makes the loan smaller.
-        Numeric("loan", integer=True, bounds=(1, None), change="decrease"),
+        # The federal agencies bought loans up to 187 in 1990; some are larger.
+        Numeric("loan", integer=True, bounds=(1, None), change="decrease", typical=(20, 250)),
         # The home is the one they applied for.
         Numeric("price", integer=True, change="never"),
         # Accounts can be brought up to date, one level at a time.

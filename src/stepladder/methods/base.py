@@ -30,6 +30,7 @@ from stepladder.frames import Frame, Template
 from stepladder.goal import Goal
 from stepladder.methods.pace import Pace, Progress
 from stepladder.path import Outcome, Path
+from stepladder.privacy.pay import Guarantee
 from stepladder.recourse import Recourse
 from stepladder.schema import Schema
 from stepladder.scorer import Scorer
@@ -93,6 +94,15 @@ class Method(ABC):
         """Whether paths keep the schema's rules; methods as published may not."""
         return True
 
+    @property
+    def is_private(self) -> bool:
+        """Whether nothing may be told of the reference rows but what was paid for."""
+        return False
+
+    def guarantee(self, releases: int = 0) -> Guarantee | None:
+        """What is promised about the reference rows, after an answer that took some releases."""
+        return None
+
     # ---- fit ------------------------------------------------------------------------------
 
     def fit(
@@ -110,9 +120,10 @@ class Method(ABC):
         train   the reference rows, in raw units
         model   anything that scores them: see `stepladder.scorer`
         labels  where given, a positive must also carry the desired label
-        space   an encoding fitted elsewhere; else it's fitted on `train`
+        space   an encoding made elsewhere; else it's fitted on `train`, or, where nothing may be
+                learned from that, taken from the schema
         """
-        space = _chosen_space(train, schema, goal, space)
+        space = _chosen_space(train, schema, goal, space, public=self.is_private)
         values = space.read(train, allow_missing=True)
         if not len(values):
             raise EmptyFrameError("The reference frame has no rows.")
@@ -121,17 +132,22 @@ class Method(ABC):
         scores = scorer.score(values[whole])
         accepted = scorer.met(scores)
         positive = accepted & _labelled(labels, len(values), scorer)[whole]
-        if not positive.any():
+        if not (positive.any() or self.is_private):
             raise PositivesError(_no_positives(scorer, scores, accepted, len(values)))
-        self._learn(ReferenceTable(space, scorer, values[whole], scores, accepted, positive))
+        table = ReferenceTable(space, scorer, values[whole], scores, accepted, positive)
+        self._learn(table)
         self.space_, self.scorer_ = space, scorer
-        self.positives_ = space.to_points(allowed(space, values[whole][positive]))
-        self.counts_ = {
-            "rows": len(values),
-            "positives": int(positive.sum()),
-            "missing_value": int((~whole).sum()),
-        }
+        self.positives_, self.counts_ = self._told(table, len(values))
         return self
+
+    def _told(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
+        """What results tell of the reference rows: the positives' points, and counts."""
+        points = table.space.to_points(allowed(table.space, table.values[table.positive]))
+        return points, {
+            "rows": rows,
+            "positives": len(points),
+            "missing_value": rows - len(table.values),
+        }
 
     # ---- recourse -------------------------------------------------------------------------
 
@@ -165,6 +181,7 @@ class Method(ABC):
             reference=self.counts_,
             dropped=self.dropped_,
             positives=self.positives_,
+            privacy=self.guarantee(pace.releases),
         )
 
     def routes(
@@ -349,9 +366,9 @@ def choice(name: str, value: Any, known: Sequence[str]) -> str:
 
 
 def _chosen_space(
-    train: Frame, schema: Schema | None, goal: Goal | None, space: Space | None
+    train: Frame, schema: Schema | None, goal: Goal | None, space: Space | None, *, public: bool
 ) -> Space:
-    """The space given, or one fitted on `train`."""
+    """The space given, or one fitted on `train`; a `public` one is taken from the schema alone."""
     for name, given, kind in (
         ("schema", schema, Schema),
         ("space", space, Space),
@@ -368,7 +385,12 @@ def _chosen_space(
                 "fit needs a schema: what each feature is and how a person may change it. "
                 "Start with sl.Schema.infer(train, never=[…], increase=[…])."
             )
-        space = Space.fit(schema, train)
+        space = Space.from_schema(schema, train) if public else Space.fit(schema, train)
+    elif public and not space.public:
+        raise ParameterError(
+            "This space was fitted on a table, and its scale would tell about the people in it. "
+            "Private use needs Space.from_schema(schema, train), or a schema and no space."
+        )
     elif schema is not None and (odd := schema.differs_in(space.schema)):
         raise SchemaError(
             f"The schema and the space it was given with differ in {odd!r}. Fit the space "

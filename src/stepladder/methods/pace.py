@@ -15,7 +15,7 @@ Progress = bool | Callable[[int, int], None]
 
 
 class Pace:
-    """One call's clock and progress. `with Pace(...) as pace:` shows a bar only inside."""
+    """One call's clock, progress and privacy releases. `with Pace(...) as pace:` shows a bar only inside."""
 
     def __init__(self, total: int, progress: Progress, time_budget: float | None) -> None:
         number = isinstance(time_budget, Real) and not isinstance(time_budget, bool)
@@ -29,6 +29,8 @@ class Pace:
             )
         self.total = total
         self.done = 0
+        self.releases = 0
+        """how many private releases the call has taken, where each is paid for"""
         self._banked = 0
         self._deadline = None if time_budget is None else time.monotonic() + time_budget
         self._report = progress if callable(progress) else None

@@ -89,7 +89,7 @@ class Default:
         )
         trail = search.walk(each, np.repeat(scores, k), targets, reference, scorer, pace)
         if not pace.expired:
-            self._finish(trail, each, targets, reference, scorer, pace)
+            self.finish(trail, each, targets, reference, scorer, pace)
         late = pace.expired
         lost = np.flatnonzero(~targets.valid.reshape(count, -1).any(axis=1))
         blame = _blame(lost, feasible, reference, scorer) if len(lost) and not late else {}
@@ -118,16 +118,19 @@ class Default:
         targets.points[paths, 0] = feasible.space.to_points(rows[met])[:, reference.columns]
         targets.valid[paths, 0] = True
 
-    def _finish(
+    def finish(
         self,
         trail: Trail,
         feasible: Feasible,
-        targets: Targets,
+        targets: Targets | None,
         reference: Reference,
         scorer: Scorer,
         pace: Pace,
     ) -> None:
-        """Bring paths that reached the goal nearer, pare them down and lay them again. In place."""
+        """Bring paths that reached the goal nearer, pare them down and lay them again. In place.
+
+        Without targets nothing is refined.
+        """
         done, options = np.flatnonzero(trail.reached), self.options
         if not len(done) or not (options.shorten or options.refine or options.take_back):
             return
@@ -136,7 +139,7 @@ class Default:
         ends, turned = rows[last], done[:0]
         if options.shorten:
             ends = finish.shortened(trail, ends, done, feasible, scorer)
-        if options.refine:
+        if options.refine and targets is not None:
             own_targets = targets.take(done)
             nearer = refine.refined(
                 ends, rows[last], done, own_targets, own, reference, scorer, pace
@@ -210,6 +213,9 @@ def _blame(
     row would meet the goal without giving up.
     """
     names, said = feasible.space.schema.names, {}
+    if reference.ranges is not None:  # what made-up rows are kept from says nothing
+        way = "no row with what this person can't change was found that the model accepts"
+        return dict.fromkeys(people.tolist(), way)
     own, nearest, given_up = feasible.take(people), [], []
     for person in people:
         stopped = feasible.take(np.array([person])).broken(reference.found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,12 @@ from stepladder import clusters
 from stepladder.clusters import Clusterer, finds_own_number, partition
 from stepladder.errors import ParameterError
 from stepladder.feasible import Feasible, allowed
-from stepladder.kernels.alpha import Alpha, Volcano
+from stepladder.kernels.alpha import Alpha, Unit, Volcano
 from stepladder.methods.base import Method, ReferenceTable, number, whole
 from stepladder.methods.pace import Pace
+from stepladder.methods.step import private
 from stepladder.methods.step.default import Default, Options
+from stepladder.methods.step.private import Paid
 from stepladder.methods.step.published import Published
 from stepladder.methods.step.reference import (
     Distance,
@@ -25,6 +27,9 @@ from stepladder.methods.step.reference import (
     without_outlying,
 )
 from stepladder.path import Path
+from stepladder.privacy.accountant import Budget
+from stepladder.privacy.mechanism import bounded
+from stepladder.privacy.pay import Guarantee, Pay, PayOnce, PayPerDirection, paid_by
 from stepladder.scorer import Scorer
 from stepladder.space import Floats, Space
 
@@ -55,6 +60,8 @@ class StEP(Method):
     spare_clusters  how many clusters to ask for beyond `paths`, to drop those made of outliers;
                     what they hold is aimed at only for people who can reach nothing else
     noise           β, the share of a step that people make otherwise (published method only)
+    privacy         sl.Budget(epsilon, delta), or a way to spend one: sl.PayOnce(budget) or
+                    sl.PayPerDirection(budget); None tells all there is to tell of the positives
 
     Learned by `fit`: `space_`, `scorer_`, `reference_` and more, see `Method`.
     """
@@ -72,14 +79,16 @@ class StEP(Method):
         options: Options | None = None,
         spare_clusters: int = 0,
         noise: float = 0.0,
+        privacy: Budget | Pay | None = None,
     ) -> None:
+        self.privacy = paid_by(privacy)
         self.paths = whole("paths", paths, 1)
         self.max_steps = whole("max_steps", max_steps, 1)
         self.random_state = whole("random_state", random_state, 0)
         self.spare_clusters = whole("spare_clusters", spare_clusters, 0)
         self.step_size = number("step_size", step_size, above=0.0)
         self.noise = number("noise", noise, least=0.0)
-        self.alpha = Volcano(degree=2, cutoff=0.5) if alpha is None else alpha
+        self.alpha = self._usual_alpha if alpha is None else alpha
         if not isinstance(self.alpha, Alpha):
             raise ParameterError(
                 f"alpha must be a Volcano, Sloped, Power or Unit; got {alpha!r}. "
@@ -104,6 +113,35 @@ class StEP(Method):
                 f"noise={noise!r} imitates people who stray from published steps. Use "
                 "StEP.published(noise=…), or tell a walk what really happened with observe()."
             )
+        if self.privacy is not None:
+            self._check_private(self.privacy)
+
+    def _check_private(self, pay: Pay) -> None:
+        """Refuse what would look at the reference rows without paying for it."""
+        bounded(self.alpha)
+        if self.is_published:
+            raise ParameterError(
+                "The published method clusters and scales by the reference rows, so it can't be "
+                "private. Use sl.StEP(privacy=…)."
+            )
+        if self.spare_clusters:
+            raise ParameterError(
+                f"spare_clusters={self.spare_clusters} walks from reference rows that were turned "
+                "down, which a privacy budget doesn't pay for. Use spare_clusters=0."
+            )
+        if isinstance(pay, PayPerDirection):
+            for name, usual in (("clusterer", None), ("distance", "euclidean")):
+                if (given := getattr(self, name)) != usual:
+                    raise ParameterError(
+                        f"{name}={given!r} can't be used with PayPerDirection: clusters lie around "
+                        "private or public centres, and what one row can add is bounded in plain "
+                        f"distance. Leave {name} out, or use sl.PayOnce(budget)."
+                    )
+
+    @property
+    def _usual_alpha(self) -> Alpha:
+        """With noise on each direction, all positives pull alike: then it takes the least of it."""
+        return Unit() if isinstance(self.privacy, PayPerDirection) else Volcano(2, 0.5)
 
     @classmethod
     def published(
@@ -152,6 +190,7 @@ class StEP(Method):
             "distance": dict(distance) if isinstance(distance, Mapping) else distance,
             "spare_clusters": self.spare_clusters,
             "noise": self.noise,
+            "privacy": None if self.privacy is None else self.privacy.settings,
             **asdict(self.options),
         }
 
@@ -159,7 +198,7 @@ class StEP(Method):
         """Only what differs from the defaults."""
         method = type(self).published if self.is_published else type(self)
         usual = {name: p.default for name, p in signature(method).parameters.items()}
-        usual["alpha"] = Volcano(degree=2, cutoff=0.5)
+        usual["alpha"] = self._usual_alpha
         said = ", ".join(
             f"{name}={getattr(self, name)!r}"
             for name in usual
@@ -171,7 +210,16 @@ class StEP(Method):
     # ---- fit ------------------------------------------------------------------------------
 
     def _learn(self, table: ReferenceTable) -> None:
-        """Cluster the positives."""
+        """Cluster the positives, or what is bought of them."""
+        if isinstance(self.privacy, PayPerDirection):
+            self._learn_to_ask(self.privacy, table)
+            return
+        if isinstance(self.privacy, PayOnce):
+            positives = table.values[table.positive]
+            rows = private.bought(self.privacy, positives, table.space, self.random_state)
+            made_up = self._reference(rows, table.space)
+            self.reference_ = replace(made_up, ranges=private.ranges(table.space))
+            return
         reference = self._reference(table.values[table.positive], table.space)
         if self.spare_clusters:
             turned_down = ~table.accepted
@@ -179,6 +227,28 @@ class StEP(Method):
                 reference, table.values[turned_down], table.scores[turned_down], table.scorer
             )
         self.reference_ = reference
+
+    def _learn_to_ask(self, pay: PayPerDirection, table: ReferenceTable) -> None:
+        """Keep the positives where only noisy directions come out."""
+        space, nothing = table.space, table.values[:0]
+        positives = table.values[table.positive]
+        self._held = private.held(pay, positives, space, self.paths, self.random_state)
+        self.reference_ = Reference(
+            values=nothing,
+            found=nothing,
+            points=space.to_points(nothing),
+            clusters=np.empty(0, dtype=np.intp),
+            slots=self.paths,
+            columns=space.changeable,
+            metric=None,
+            ranges=private.ranges(space),
+        )
+
+    def _told(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
+        if not self.is_private:
+            return super()._told(table, rows)
+        made_up = self.reference_.points
+        return (made_up if len(made_up) else None), {"made_up": len(made_up)}
 
     def _reference(self, found: Floats, space: Space) -> Reference:
         count = self.paths + self.spare_clusters
@@ -222,11 +292,26 @@ class StEP(Method):
 
     @property
     def batch(self) -> int:
-        return max(1, min(1024, PAIRS // len(self.reference_.values)))
+        return max(1, min(1024, PAIRS // max(1, len(self.reference_.values))))
 
     @property
     def honours_rules(self) -> bool:
         return not self.is_published
+
+    @property
+    def is_private(self) -> bool:
+        return self.privacy is not None
+
+    def guarantee(self, releases: int = 0) -> Guarantee | None:
+        if self.privacy is None:
+            return None
+        multiplier = self._held.multiplier if isinstance(self.privacy, PayPerDirection) else 0.0
+        return Guarantee(
+            way=self.privacy.way,
+            neighbours=self.privacy.neighbours.value,
+            cost=self.privacy.budget.cost(multiplier, releases) if releases else 0.0,
+            statement=self.privacy.budget.statement,
+        )
 
     def _answer(self, feasible: Feasible, scores: Floats, pace: Pace) -> list[list[Path]]:
         return self._walker().walk(feasible, scores, self.reference_, self.scorer_, pace)
@@ -245,8 +330,17 @@ class StEP(Method):
         self._check_fitted()
         return Walk.resume(self, text)
 
-    def _walker(self) -> Published | Default:
+    def _walker(self) -> Published | Default | Paid:
         """What leads people who aren't at the goal yet."""
+        if isinstance(self.privacy, PayPerDirection):
+            return Paid(
+                self.privacy,
+                self._held,
+                self.alpha,
+                self.step_size,
+                self.max_steps,
+                self.options,
+            )
         if self.is_published:
             return Published(
                 self.alpha,

@@ -1,5 +1,7 @@
 """Targets for people who could become no positive: rows put together from values positives have.
 
+(Where the positives are made up, values within and beyond what the schema declares count too.)
+
 Who can't become any one positive, since what they can't change spoils it, may still become a row
 that the model accepts. From a projected positive of each cluster, one feature after another takes
 the value that brings the score nearest to the goal, until it's met or nothing helps any more.
@@ -10,11 +12,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.feasible import Feasible
+from stepladder.feasible import Feasible, allowed
+from stepladder.feature import Numeric
 from stepladder.methods.pace import Pace
 from stepladder.methods.step.reference import Reference
 from stepladder.scorer import Scorer
-from stepladder.space import Floats, Mask
+from stepladder.space import Floats, Mask, Space
 
 STARTS = 64
 """Among how many projected positives of a cluster the best one to start from is looked for."""
@@ -24,6 +27,12 @@ TRIES = 4
 
 VALUES = 16
 """How many values of a feature are tried, spread evenly over those that positives have."""
+
+BEYOND = (1, 2, 4, 8)
+"""How far beyond a declared range values are tried, in lengths of it, where bounds allow."""
+
+Tried = list[tuple[int, float]]
+"""Features, by their places, and values to try for them."""
 
 ROUNDS = 12
 """How many features may take another value, at most."""
@@ -41,7 +50,25 @@ def mixed(
     _, first, profile = np.unique(box, axis=0, return_index=True, return_inverse=True)
     each = feasible.take(np.repeat(first, reference.slots * TRIES))
     rows, margins = _starts(each, reference, scorer)
-    tried = _tried(reference)
+    tried = _tried(reference.values)
+    if reference.ranges is not None:
+        tried = sorted({*tried, *declared(feasible.space, reference.ranges)})
+    climb(rows, margins, each, tried, scorer, pace)
+    margins = margins.reshape(-1, TRIES)
+    best = np.arange(len(margins)), margins.argmax(axis=1)
+    shape = (len(first), reference.slots)
+    ends = rows.reshape(*margins.shape, -1)[best].reshape(*shape, -1)[profile.reshape(-1)]
+    met = (margins[best] >= 0).reshape(shape)[profile.reshape(-1)]
+    return ends.reshape(-1, rows.shape[1]), met.reshape(-1)
+
+
+def climb(
+    rows: Floats, margins: Floats, each: Feasible, tried: Tried, scorer: Scorer, pace: Pace
+) -> None:
+    """Change rows (t, features), a value at a time, until they meet the goal or nothing helps.
+
+    In place; `margins` (t,) say how far each is beyond the goal, -inf for one to leave alone.
+    """
     going = np.flatnonzero((margins < 0) & np.isfinite(margins))
     for _ in range(ROUNDS):
         if not len(going) or pace.expired:
@@ -50,12 +77,23 @@ def mixed(
         helps = gained > margins[going]
         rows[going[helps]], margins[going[helps]] = better[helps], gained[helps]
         going = going[helps & (margins[going] < 0)]
-    margins = margins.reshape(-1, TRIES)
-    best = np.arange(len(margins)), margins.argmax(axis=1)
-    shape = (len(first), reference.slots)
-    ends = rows.reshape(*margins.shape, -1)[best].reshape(*shape, -1)[profile.reshape(-1)]
-    met = (margins[best] >= 0).reshape(shape)[profile.reshape(-1)]
-    return ends.reshape(-1, rows.shape[1]), met.reshape(-1)
+
+
+def declared(space: Space, ranges: Floats) -> Tried:
+    """Values spread over what each feature is declared to lie within (features, 2), and beyond.
+
+    Levels are all of them. No reference row has a say in these.
+    """
+    tried: Tried = []
+    for f, (feature, (low, high)) in enumerate(zip(space.schema.features, ranges, strict=True)):
+        values = np.arange(low, high + 1)
+        if isinstance(feature, Numeric):
+            beyond = np.multiply(BEYOND, high - low)
+            values = np.concatenate([np.linspace(low, high, VALUES), low - beyond, high + beyond])
+        rows = np.zeros((len(values), len(ranges)))
+        rows[:, f] = values
+        tried += [(f, float(value)) for value in np.unique(allowed(space, rows)[:, f])]
+    return tried
 
 
 def _starts(each: Feasible, reference: Reference, scorer: Scorer) -> tuple[Floats, Floats]:
@@ -80,10 +118,10 @@ def _starts(each: Feasible, reference: Reference, scorer: Scorer) -> tuple[Float
     return rows, margins
 
 
-def _tried(reference: Reference) -> list[tuple[int, float]]:
-    """The features and values to try: those of the positives, evenly spread."""
+def _tried(rows: Floats) -> Tried:
+    """The features and values to try: those of the positives (N, features), evenly spread."""
     tried = []
-    for f, column in enumerate(reference.values.T):
+    for f, column in enumerate(rows.T):
         values = np.unique(column)
         if len(values) > VALUES:
             shares = np.linspace(0, 1, VALUES)
@@ -93,7 +131,7 @@ def _tried(reference: Reference) -> list[tuple[int, float]]:
 
 
 def _improved(
-    rows: Floats, each: Feasible, tried: list[tuple[int, float]], scorer: Scorer, pace: Pace
+    rows: Floats, each: Feasible, tried: Tried, scorer: Scorer, pace: Pace
 ) -> tuple[Floats, Floats]:
     """Each row with the one value changed that helps most, and how far it then is from the goal."""
     better, gained = rows.copy(), np.full(len(rows), -np.inf)
@@ -112,7 +150,11 @@ def _improved(
     return better, gained
 
 
+def margins_of(rows: Floats, scorer: Scorer) -> Floats:
+    """How far rows (t, features) are beyond the goal."""
+    return np.asarray(scorer.goal.margin(scorer.score(rows)))
+
+
 def _margins(many: Floats, scorer: Scorer) -> Floats:
     """How far rows (n, m, features) are beyond the goal."""
-    scores = scorer.score(many.reshape(-1, many.shape[2]))
-    return np.asarray(scorer.goal.margin(scores)).reshape(many.shape[:2])
+    return margins_of(many.reshape(-1, many.shape[2]), scorer).reshape(many.shape[:2])

@@ -12,6 +12,7 @@ import numpy as np
 
 from stepladder.clusters import Labels, outlying
 from stepladder.errors import ParameterError
+from stepladder.feasible import Feasible
 from stepladder.kernels.direction import Positives, prepare
 from stepladder.kernels.distance import Metric, weighting, whitening
 from stepladder.path import Outcome, Path
@@ -36,6 +37,9 @@ class Reference:
     """how many paths each person gets; slots beyond the clusters found start without one"""
     columns: Mask
     metric: Metric | None
+    ranges: Floats | None = None
+    """(features, 2) what the schema declares each feature to lie within, where the rows are made
+    up: then values beyond those of the rows are worth a try too"""
 
     @cached_property
     def prepared(self) -> list[Positives]:
@@ -57,6 +61,24 @@ class Reference:
         if self.metric is not None and self.metric.ndim == 1:
             weights[self.columns] = self.metric
         return weights
+
+    def stretch(self, feasible: Feasible) -> Floats:
+        """(n, columns) how many times as long as usual a step may be for each of n people.
+
+        Once, but where somebody stands outside a declared range: then in proportion to how far it
+        has to be widened to take them in, lest it takes them hundreds of steps to get into it.
+        """
+        space = feasible.space
+        stretch = np.ones((len(feasible), space.width))
+        if self.ranges is None:
+            return stretch
+        low, high = self.ranges.T
+        widened = np.maximum(high, feasible.start) - np.minimum(low, feasible.start)
+        for f, feature in enumerate(space.schema.features):
+            if feature.ordered and high[f] > low[f]:
+                column = space.slices[feature.name].start
+                stretch[:, column] = widened[:, f] / (high[f] - low[f])
+        return stretch
 
     @cached_property
     def strays(self) -> Labels:

@@ -66,6 +66,7 @@ class Search:
         """Walk t paths, one for each row of `feasible`, all advancing together."""
         count, space, columns = len(feasible), feasible.space, reference.columns
         points = space.to_points(feasible.start)
+        stretch = reference.stretch(feasible)[:, columns]
         trail = Trail(
             values=feasible.start[:, None],
             scores=scores[:, None],
@@ -86,7 +87,7 @@ class Search:
             here = trail.latent[going][:, columns]
             goals = self._goals(here, going, targets, valid, sharpness, settled, reference.metric)
             gap = goals - here
-            distance = np.linalg.norm(gap, axis=1)
+            distance = np.linalg.norm(gap / stretch[going], axis=1)
             arrived = distance <= self.step_size
             share = np.where(arrived, 1.0, self.step_size / np.maximum(distance, self.step_size))
             trail.before[going] = trail.latent[going]

@@ -1,0 +1,390 @@
+"""StEP with a guarantee for the reference rows: what is bought, and how people walk on it.
+
+Paid once, the positives are replaced by made-up ones, and the default method runs on those. Paid
+per direction, each step of a person asks the real positives for noisy directions; the clusters are
+the parts around centres that are public or were found privately, so that one row has a say in one
+direction only. What else a path needs (where the goal is met, whether a change can be taken back)
+is asked of the model about the person's own rows, which costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path as File
+
+import numpy as np
+
+from stepladder.clusters import Labels, partition
+from stepladder.errors import BudgetError, ParameterError, ResultError
+from stepladder.feasible import Feasible, allowed
+from stepladder.feature import Categorical, Change, Numeric
+from stepladder.kernels.alpha import Alpha
+from stepladder.methods.base import standing
+from stepladder.methods.pace import Pace
+from stepladder.methods.step.default import Default, Options
+from stepladder.methods.step.mixed import climb, declared, margins_of
+from stepladder.methods.step.reference import Reference
+from stepladder.methods.step.search import Trail
+from stepladder.path import Outcome, Path
+from stepladder.privacy.mechanism import Neighbours, bounded, noisy_directions
+from stepladder.privacy.pay import PayOnce, PayPerDirection
+from stepladder.privacy.reference import (
+    RELEASES,
+    Facts,
+    Layout,
+    facts,
+    made_up,
+    nearest_centre,
+)
+from stepladder.scorer import Scorer
+from stepladder.space import Floats, Mask, Space
+
+LOUD = 2.0
+"""How many times longer than noise alone a direction has to be to be followed."""
+
+STRETCHES = 8
+"""How many times a step is lengthened, where a single one is shown, until it changes the row."""
+
+CENTRES, ROWS = 24, 2048
+"""What a reference set is made of that only serves to find the centres of clusters."""
+
+
+def ranges(space: Space) -> Floats:
+    """(features, 2) what the schema declares each feature to lie within; levels by their place."""
+    declared_ = [
+        (0.0, len(feature.levels or ()) - 1.0)
+        if isinstance(feature, Categorical)
+        else feature.span or (0.0, 0.0)
+        for feature in space.schema.features
+    ]
+    return np.array(declared_, dtype=np.float64)
+
+
+def layout(space: Space) -> Layout:
+    """The columns that may change, as a private reference set knows them."""
+    low, high = np.zeros(space.width), np.ones(space.width)
+    for feature, (least, most) in zip(space.schema.features, ranges(space), strict=True):
+        if not isinstance(feature, Categorical):
+            column = space.slices[feature.name].start
+            low[column] = (least - space.center[column]) / space.scale[column]
+            high[column] = (most - space.center[column]) / space.scale[column]
+    changeable = space.changeable
+    groups, start = [], 0
+    for feature in space.schema.features:
+        if feature.change is not Change.NEVER:
+            where = space.slices[feature.name]
+            width = where.stop - where.start
+            if width > 1:
+                groups.append(slice(start, start + width))
+            start += width
+    return Layout(low[changeable], high[changeable], tuple(groups))
+
+
+def bought(pay: PayOnce, positives: Floats, space: Space, random_state: int) -> Floats:
+    """Made-up values (rows, features) for the price of a reference set, or from a saved one."""
+    plan, file = layout(space), None if pay.saved is None else File(pay.saved)
+    if file is not None and file.exists():
+        found = Facts.load(file)
+        if not found.layout.same_as(plan):
+            raise ResultError(
+                f"The private reference set in {str(file)!r} was made under another schema. Use "
+                "the schema it was made with, or another file for a new one to pay for."
+            )
+    else:
+        if file is not None and not os.access(file.parent, os.W_OK):
+            raise ResultError(
+                f"A private reference set can't be saved as {str(file)!r}: the folder isn't there "
+                "or can't be written to. Nothing was spent."
+            )
+        multiplier = pay.multiplier()
+        pay.budget.spend(multiplier, "a private reference set", count=RELEASES)
+        found = _facts(positives, space, multiplier, pay.centres, random_state, pay.neighbours)
+        if file is not None:
+            found.save(file)
+    return _as_values(made_up(found, pay.rows, _rng(random_state, "rows")), space)
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The real positives, which only noisy sums may be asked about, around k centres."""
+
+    values: Floats
+    """(N, features)"""
+    clusters: Labels
+    """(N,) which centre each is nearest to"""
+    multiplier: float
+    """of each step's noise"""
+
+
+def held(
+    pay: PayPerDirection, positives: Floats, space: Space, paths: int, random_state: int
+) -> Held:
+    """The positives ready to be asked, and the noise that each step will have."""
+    columns, plan = space.changeable, layout(space)
+    if pay.centres is not None:
+        centres = space.encode(pay.centres)[:, columns]
+        if len(centres) != paths:
+            raise ParameterError(
+                f"centres must be one public row a path: expected {paths}, got {len(centres)}."
+            )
+    else:
+        multiplier = pay.for_centres()
+        pay.budget.spend(multiplier, "private centres", count=RELEASES)
+        found = _facts(positives, space, multiplier, CENTRES, random_state, pay.neighbours)
+        points = made_up(found, ROWS, _rng(random_state, "rows"))
+        labels = partition(points, paths, None, random_state)
+        centres = np.array([points[labels == c].mean(axis=0) for c in range(labels.max() + 1)])
+        centres = centres[np.arange(paths) % len(centres)]  # made-up points may be all alike
+    low, high = ranges(space).T
+    never = [feature.change is Change.NEVER for feature in space.schema.features]
+    values = np.where(never, positives, np.clip(positives, low, high))
+    points = plan.clipped(space.to_points(positives)[:, columns])
+    return Held(values, nearest_centre(points, centres), pay.for_steps())
+
+
+@dataclass(frozen=True)
+class Paid:
+    """How people walk when each step is a query: directions are followed while they're loud.
+
+    A path whose direction drowns in the noise, or turns back, goes on by what the model says of
+    the person's own rows alone.
+    """
+
+    pay: PayPerDirection
+    held: Held
+    alpha: Alpha
+    step_size: float
+    max_steps: int
+    options: Options
+
+    def walk(
+        self,
+        feasible: Feasible,
+        scores: Floats,
+        reference: Reference,
+        scorer: Scorer,
+        pace: Pace,
+    ) -> list[list[Path]]:
+        """The paths of n people, one after the other."""
+        routes = []
+        for i, score in enumerate(scores):
+            person = feasible.take(slice(i, i + 1))
+            routes.append(self._paths_of(person, float(score), reference, scorer, pace))
+            pace.reached(i + 1)
+        return routes
+
+    def _paths_of(
+        self, person: Feasible, score: float, reference: Reference, scorer: Scorer, pace: Pace
+    ) -> list[Path]:
+        """One person's k paths, all advancing together: a step of all of them is one query."""
+        each = person.take(np.zeros(reference.slots, dtype=np.intp))
+        asked = Asked(self, person, scorer)
+        try:
+            trail = self._trail(each, score, asked, reference, scorer, pace)
+        except BudgetError as error:
+            if not pace.releases:
+                raise
+            path = standing(scorer.space, person.start[0], score, Outcome.STALLED, str(error))
+            return [path] * reference.slots
+        if not pace.expired:
+            usual = Default(self.alpha, self.step_size, self.max_steps, self.options)
+            usual.finish(trail, each, None, reference, scorer, pace)
+        paths = []
+        for c, steps in enumerate(trail.steps):
+            taken = slice(0, steps + 1)
+            values, after = trail.values[c, taken], trail.scores[c, taken]
+            outcome, reason = self._ending(trail, c, pace.expired)
+            paths.append(Path(outcome, reason, values, scorer.space.to_points(values), after))
+        return paths
+
+    def _trail(
+        self,
+        each: Feasible,
+        score: float,
+        asked: Asked,
+        reference: Reference,
+        scorer: Scorer,
+        pace: Pace,
+    ) -> Trail:
+        """Where k paths of one person lead."""
+        space, columns, k = scorer.space, reference.columns, len(each)
+        start = space.to_points(each.start)
+        trail = Trail(
+            values=each.start[:, None],
+            scores=np.full((k, 1), score),
+            steps=np.zeros(k, dtype=np.int64),
+            reached=np.zeros(k, dtype=bool),
+            stalled=np.zeros(k, dtype=bool),
+            before=start.copy(),
+            latent=start,
+        )
+        walked, scored = [each.start], [np.full(k, score)]
+        aims = np.full_like(start, np.nan)
+        toward = np.zeros((k, int(columns.sum())))
+        for _ in range(self.max_steps):
+            going = ~trail.reached & ~trail.stalled
+            if not going.any() or pace.expired:
+                break
+            asking = going & np.isnan(aims).any(axis=1)
+            if asking.any():
+                try:
+                    latest = asked.directions(trail.latent[:, columns], pace)
+                except BudgetError:
+                    if not trail.steps.any():
+                        raise
+                    lost = asking  # what was paid for isn't thrown away
+                else:
+                    turned = (latest * toward).sum(axis=1) < 0
+                    lost = asking & (asked.drowned(latest) | turned)
+                    toward = latest
+                self._aim(aims, lost, trail, each, scorer, pace)
+            going &= ~trail.stalled
+            trail.before[going] = trail.latent[going]
+            self._move(trail, going, toward, aims, each, reference)
+            rows = np.where(going[:, None], each.snap(trail.latent), walked[-1])
+            walked.append(rows)
+            scored.append(np.where(going, scorer.score(rows), scored[-1]))
+            trail.steps[going] += 1
+            trail.reached[going] = scorer.met(scored[-1][going])
+            there = going & ~trail.reached & (trail.latent == aims).all(axis=1)
+            aims[there] = np.nan  # a row refused that was accepted before: ask again
+        trail.values, trail.scores = np.stack(walked, axis=1), np.stack(scored, axis=1)
+        return trail
+
+    def _aim(
+        self,
+        aims: Floats,
+        lost: Mask,
+        trail: Trail,
+        each: Feasible,
+        scorer: Scorer,
+        pace: Pace,
+    ) -> None:
+        """Give lost paths a row to go to that the model accepts, if one is found. In place."""
+        paths = np.flatnonzero(lost)
+        if not len(paths):
+            return
+        own, space = each.take(paths), scorer.space
+        rows = own.snap(trail.latent[paths])
+        margins = margins_of(rows, scorer)
+        if self.options.mix:
+            climb(rows, margins, own, declared(space, ranges(space)), scorer, pace)
+        found = margins >= 0
+        aims[paths[found]] = space.to_points(rows[found])
+        trail.stalled[paths[~found]] = True
+
+    def _move(
+        self,
+        trail: Trail,
+        going: Mask,
+        toward: Floats,
+        aims: Floats,
+        each: Feasible,
+        reference: Reference,
+    ) -> None:
+        """A step along its direction, or to its aim, for each path that is going. In place."""
+        aimed: Mask = np.asarray(~np.isnan(aims).any(axis=1))
+        stretch = reference.stretch(each)
+        for path in np.flatnonzero(going):
+            here = trail.latent[path]
+            gap = np.zeros_like(here)
+            gap[reference.columns] = toward[path]
+            gap = aims[path] - here if aimed[path] else gap
+            length = float(np.linalg.norm(gap / stretch[path]))
+            if aimed[path] and length <= self.step_size:
+                trail.latent[path] = aims[path]
+                continue
+            own = each.take(slice(path, path + 1))
+            # Where only this step is shown, it has to change something that shows.
+            for times in range(1, 1 + (STRETCHES if self.max_steps == 1 else 1)):
+                ahead = here + gap * (times * self.step_size / length)
+                trail.latent[path] = own.project(ahead[None])[0]
+                if (own.snap(trail.latent[[path]]) != own.start).any():
+                    break
+
+    def _ending(self, trail: Trail, path: int, late: bool) -> tuple[Outcome, str]:
+        """How a path ended, and why."""
+        steps = trail.steps[path]
+        score = trail.scores[path, steps]
+        if trail.reached[path]:
+            return Outcome.REACHED, "meets the goal"
+        if late:
+            return Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"
+        if trail.stalled[path]:
+            return Outcome.STALLED, (
+                f"the path ends at a score of {score:.3f}: its direction drowns in the noise, and "
+                "no row the model accepts was found from there"
+            )
+        return Outcome.STEP_LIMIT, f"the score is {score:.3f} after {steps} steps, the most allowed"
+
+
+class Asked:
+    """What one person's paths may ask of the positives: noisy directions, each paid for."""
+
+    def __init__(self, paid: Paid, person: Feasible, scorer: Scorer) -> None:
+        self.paid = paid
+        held, space = paid.held, scorer.space
+        rows = np.clip(held.values, person.lower, person.upper)
+        aimed_at = np.ones(len(rows), dtype=bool)
+        if paid.options.project and len(rows):
+            aimed_at = scorer.met(scorer.score(rows))
+        self.positives = space.to_points(rows[aimed_at])[:, space.changeable]
+        self.clusters = held.clusters[aimed_at]
+
+    def directions(self, points: Floats, pace: Pace) -> Floats:
+        """One noisy direction from each of the k points to its own cluster, once it's paid."""
+        pay, multiplier = self.paid.pay, self.paid.held.multiplier
+        pay.budget.spend(multiplier, "directions")
+        pace.releases += 1
+        return noisy_directions(
+            points,
+            self.positives,
+            self.clusters,
+            self.paid.alpha,
+            multiplier,
+            neighbours=pay.neighbours,
+        )
+
+    def drowned(self, directions: Floats) -> Mask:
+        """Which directions (k, m) aren't much longer than noise alone would be."""
+        noise = (
+            self.paid.held.multiplier
+            * bounded(self.paid.alpha)
+            * self.paid.pay.neighbours.moves
+            * np.sqrt(directions.shape[1])
+        )
+        return np.asarray(np.linalg.norm(directions, axis=1) < LOUD * noise)
+
+
+def _facts(
+    positives: Floats,
+    space: Space,
+    multiplier: float,
+    centres: int,
+    random_state: int,
+    neighbours: Neighbours,
+) -> Facts:
+    points = space.to_points(positives)[:, space.changeable]
+    rng = _rng(random_state, "centres")
+    return facts(points, layout(space), multiplier, centres, rng, neighbours)
+
+
+def _rng(random_state: int, purpose: str) -> np.random.Generator:
+    """A generator for each purpose, so that saved facts give the same rows as fresh ones."""
+    return np.random.default_rng([random_state, *purpose.encode()])
+
+
+def _as_values(made: Floats, space: Space) -> Floats:
+    """Values (n, features) of made-up points; what never changes is the middle of its range."""
+    points = np.zeros((len(made), space.width))
+    points[:, space.changeable] = made
+    values = space.to_values(points)
+    middles = ranges(space).mean(axis=1)
+    never = [feature.change is Change.NEVER for feature in space.schema.features]
+    values = allowed(space, np.where(never, middles, values))
+    limits = [
+        feature.limits if isinstance(feature, Numeric) else (0.0, len(feature.levels or ()) - 1.0)
+        for feature in space.schema.features
+    ]
+    return np.asarray(np.clip(values, *np.array(limits).T))

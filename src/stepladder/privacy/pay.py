@@ -1,0 +1,202 @@
+"""Two ways to pay for privacy, and what an answer says about it.
+
+`PayOnce` buys a private reference set, from which everyone is answered at no further cost: what a
+service should use. `PayPerDirection` is the paper's way: every step of every walk is a query of
+its own, on the real positives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from stepladder.errors import BudgetError, ParameterError, ResultError
+from stepladder.privacy.accountant import Budget, Statement
+from stepladder.privacy.mechanism import Neighbours
+from stepladder.privacy.reference import RELEASES
+
+FOR_CENTRES = 0.25
+"""The share of what is left that finding centres takes, when every direction is paid for."""
+
+
+@dataclass(frozen=True)
+class PayOnce:
+    """Spend on a private reference set when fitting, and answer anyone from it for nothing.
+
+    budget      what is spent from
+    epsilon     how much of it, at the budget's delta; None for all that is left
+    neighbours  "add_or_remove" or "replace_one": see `Neighbours`
+    centres     how many centres the positives are summed up by
+    rows        how many rows are made up from them
+    saved       a .json file that the noisy facts are kept in: where it's there already, they are
+                taken from it, and nothing is spent again
+    """
+
+    way: ClassVar[str] = "once"
+
+    budget: Budget
+    epsilon: float | None = None
+    neighbours: Neighbours = Neighbours.ADD_OR_REMOVE
+    centres: int = 24
+    rows: int = 2048
+    saved: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        _check(self)
+        _whole("centres", self.centres, 1)
+        _whole("rows", self.rows, 1)
+        if self.epsilon is not None:
+            Budget(self.epsilon, self.budget.delta)  # refuses what isn't an ε
+
+    def multiplier(self) -> float:
+        """That of each of the releases a reference set takes."""
+        if self.epsilon is not None:
+            return Budget(self.epsilon, self.budget.delta).multiplier(queries=RELEASES)
+        return self.budget.multiplier(share=_rest(self.budget), queries=RELEASES)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As results echo them."""
+        return {
+            "pay": self.way,
+            "epsilon": self.epsilon,
+            "neighbours": self.neighbours.value,
+            "centres": self.centres,
+            "rows": self.rows,
+        }
+
+
+@dataclass(frozen=True)
+class PayPerDirection:
+    """Spend on every step: k noisy directions, one to each cluster, for the price of one.
+
+    budget      what is spent from
+    steps       for how many steps of one person's paths what is left is to last: the more, the
+                noisier each
+    neighbours  "add_or_remove" or "replace_one": see `Neighbours`
+    centres     a frame of public rows, one a path, to cluster the positives around; None to find
+                them privately, for a quarter of what is left
+    """
+
+    way: ClassVar[str] = "per direction"
+
+    budget: Budget
+    steps: int = 10
+    neighbours: Neighbours = Neighbours.ADD_OR_REMOVE
+    centres: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        _check(self)
+        _whole("steps", self.steps, 1)
+
+    def for_centres(self) -> float:
+        """The multiplier of each of the releases that finding centres takes."""
+        share = FOR_CENTRES * _rest(self.budget)
+        return self.budget.multiplier(share=share, queries=RELEASES)
+
+    def for_steps(self) -> float:
+        """The multiplier of each step, now that whatever else there is has been paid for."""
+        return self.budget.multiplier(share=_rest(self.budget), queries=self.steps)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As results echo them."""
+        return {
+            "pay": self.way,
+            "steps": self.steps,
+            "neighbours": self.neighbours.value,
+            "centres": "private" if self.centres is None else "public",
+        }
+
+
+Pay = PayOnce | PayPerDirection
+
+
+def paid_by(privacy: Any) -> Pay | None:
+    """What a method's `privacy` means: a bare budget is spent once."""
+    if isinstance(privacy, Budget):
+        return PayOnce(privacy)
+    if privacy is None or isinstance(privacy, PayOnce | PayPerDirection):
+        return privacy
+    raise ParameterError(
+        "privacy must be sl.Budget(epsilon, delta), sl.PayOnce(budget), "
+        f"sl.PayPerDirection(budget) or None; got {privacy!r}."
+    )
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What an answer, and all before it from the same budget, tells about the reference rows.
+
+    way         "once" or "per direction"
+    neighbours  which two tables nobody can tell apart, beyond (ε, δ)
+    cost        the ε, at the budget's δ, of what this very answer took: 0 if all was paid before
+    statement   what has been spent from the budget, and what is left
+    """
+
+    way: str
+    neighbours: str
+    cost: float
+    statement: Statement
+
+    COVERED: ClassVar[str] = (
+        "any one row of the reference table: what anybody can learn from all answers together "
+        "about whether it is there, and what it says"
+    )
+    NOT_COVERED: ClassVar[str] = (
+        "the model, which was trained without this guarantee and answers questions about the "
+        "person's own row; what the schema declares; and the person who asks"
+    )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for a saved result."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Guarantee:
+        """The guarantee that `to_dict` made these values of."""
+        try:
+            statement = Statement.from_dict(values["statement"])
+            return cls(values["way"], values["neighbours"], values["cost"], statement)
+        except (KeyError, TypeError) as error:
+            raise ResultError(f"This isn't what Guarantee.to_dict() returned: {values!r}.") from error
+
+    def __str__(self) -> str:
+        return (
+            f"paid {self.way} ({self.neighbours} neighbours): {self.statement}\n"
+            f"covered: {self.COVERED}\nnot covered: {self.NOT_COVERED}"
+        )
+
+
+def _check(pay: Pay) -> None:
+    """The fields both ways have."""
+    if not isinstance(pay.budget, Budget):
+        raise ParameterError(
+            f"{type(pay).__name__} takes an sl.Budget(epsilon, delta); got {pay.budget!r}."
+        )
+    try:
+        object.__setattr__(pay, "neighbours", Neighbours(pay.neighbours))
+    except ValueError:
+        known = ", ".join(repr(kind.value) for kind in Neighbours)
+        raise ParameterError(
+            f"neighbours must be one of {known}; got {pay.neighbours!r}."
+        ) from None
+
+
+def _whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ParameterError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+
+
+def _rest(budget: Budget) -> float:
+    """The share of a budget that is left; none is an error."""
+    rest = budget.rest
+    if rest * budget.epsilon < 1e-9 or not math.isfinite(rest):
+        raise BudgetError(
+            f"Nothing is left to spend: {budget.statement}. A private reference set that was saved "
+            "(sl.PayOnce(budget, saved='facts.json')) can be used again for nothing."
+        )
+    return rest
