@@ -201,8 +201,8 @@ def test_a_refusal_says_the_cost_what_is_left_and_how_much_noise_would_do():
     with pytest.raises(BudgetError) as refused:
         budget.spend(4.5, "a direction", count=2)
     assert str(refused.value) == (
-        "'a direction' would cost ε = 1.36 and bring what is spent to ε = 1.55 at δ = 1e-06, more "
-        "than the budget of 1, of which 0.31 is left. Nothing was spent. The rest affords a "
+        "'a direction' would cost ε = 1.358 and bring what is spent to ε = 1.554 at δ = 1e-06, "
+        "more than the budget of 1, of which 0.31 is left. Nothing was spent. The rest affords a "
         "multiplier of 8.414 instead of 4.5."
     )
     budget.spend(8.414, "a direction", count=2)
@@ -382,10 +382,11 @@ def test_all_kinds_of_numbers_are_numbers(number):
     assert type(statement.releases) is int
 
 
-def test_without_dp_accounting_the_extra_is_named(monkeypatch):
+def test_without_dp_accounting_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
     with pytest.raises(ExtraError, match=r"Spending privacy needs dp-accounting.*\[privacy\]"):
-        Budget(0.123, 1e-6)
+        Budget(0.123, 1e-6, ledger=tmp_path / "ledger.db")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_budget_error_is_caught_like_every_other():

@@ -15,7 +15,10 @@ Progress = bool | Callable[[int, int], None]
 
 
 class Pace:
-    """One call's clock, progress and privacy releases. `with Pace(...) as pace:` shows a bar only inside."""
+    """One call's clock, progress and private releases.
+
+    `with Pace(...) as pace:` shows a bar only inside.
+    """
 
     def __init__(self, total: int, progress: Progress, time_budget: float | None) -> None:
         number = isinstance(time_budget, Real) and not isinstance(time_budget, bool)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from stepladder.feasible import Feasible
 from stepladder.frames import Frame
 from stepladder.methods.pace import Pace
 from stepladder.path import Outcome, Path
+from stepladder.privacy.pay import Guarantee, PayPerDirection
 from stepladder.schema import Schema
 from stepladder.space import Floats
 
@@ -69,7 +71,9 @@ class Offer:
         steps = "1 more step" if self.steps_left == 1 else f"{self.steps_left} more steps"
         goal = f"then {steps} to the goal" if self.steps_left else "the goal"
         if not self.reaches_goal:
-            goal = f"then {steps}, and the goal not yet in reach"
+            goal = (
+                f"then {steps}, and the goal not yet in reach" if self.steps_left else "on the way"
+            )
         return f"path {self.path}: {asked} (score {self.score:.2f}, {goal})"
 
 
@@ -84,6 +88,7 @@ class Walk:
         self._locked = list(dict.fromkeys(locked))
         self._plan: list[Path] | None = None
         self._followed: tuple[int, Path] | None = None  # what is left of a path being followed
+        self._releases = 0  # taken for this walk, where each is paid for
         self._move(row)
         self.history: list[dict[str, Any]] = []
         """what happened, oldest first: event, row, score and what the event was about"""
@@ -117,8 +122,18 @@ class Walk:
         return tuple(self._locked)
 
     def __repr__(self) -> str:
-        state = "done" if self.done else f"{sum(p.steps > 0 for p in self._paths())} offers"
+        state = "done" if self.done else "directions not asked for yet"
+        if self._plan is not None and not self.done:  # looking at a walk mustn't cost anything
+            state = f"{sum(path.steps > 0 for path in self._plan)} offers"
         return f"Walk(score={self.score:.3f}, {len(self.history)} events, {state})"
+
+    @property
+    def privacy(self) -> Guarantee | None:
+        """What this walk has cost so far, and what is left; None for a method that isn't private.
+
+        Where each step is paid for, that's when `directions()` is first asked from a new row.
+        """
+        return self._step.guarantee(self._releases)
 
     # ---- the loop -------------------------------------------------------------------------
 
@@ -155,7 +170,7 @@ class Walk:
             scores=followed.scores[1:],
         )
         self._move(ahead.values[:1])
-        self._followed = (path, ahead)
+        self._followed = (path, ahead) if ahead.steps else None
         self._note("take", path=path)
 
     def observe(self, row: Any) -> None:
@@ -206,6 +221,12 @@ class Walk:
             "followed": followed,
             "history": self.history,
         }
+        if self._releases:  # what was paid for is kept
+            plan = self._plan or []
+            content["paid"] = {
+                "releases": self._releases,
+                "plan": [[self._named(row) for row in path.values] for path in plan],
+            }
         return json.dumps(content, allow_nan=False)
 
     @classmethod
@@ -230,6 +251,10 @@ class Walk:
             walk.history = [dict(event) for event in content["history"]]
             if content["followed"] is not None:
                 walk._follow(int(content["followed"]["path"]), content["followed"]["rows"])
+            if paid := content.get("paid"):
+                walk._releases = int(paid["releases"])
+                plan = [walk._taken_up(rows) for rows in paid["plan"]]
+                walk._plan = [path for path in plan if path is not None] or None
         except ResultError:
             raise
         except (StepladderError, KeyError, TypeError, ValueError) as error:
@@ -240,15 +265,21 @@ class Walk:
 
     def _follow(self, slot: int, rows: list[dict[str, Any]]) -> None:
         """Take up a path again, unless its rows aren't what this person could do any more."""
+        path = self._taken_up(rows)
+        if path is not None and slot < self._step.reference_.slots:
+            self._followed = (slot, path)
+
+    def _taken_up(self, rows: list[dict[str, Any]]) -> Path | None:
+        """The path of saved rows; None if it isn't one this person could walk from here."""
         step = self._step
         values = np.concatenate([_read_row(step, row) for row in rows])
         here = Feasible.around(step.space_, self._row, locked=self._locked)
         kept = step.is_published or not here.broken(values).any()
-        if kept and slot < step.reference_.slots and (values[0] == self._row[0]).all():
-            scores, points = step.scorer_.score(values), step.space_.to_points(values)
-            met = bool(step.scorer_.met(scores[-1:])[0])
-            outcome = Outcome.REACHED if met else Outcome.STEP_LIMIT
-            self._followed = (slot, Path(outcome, "", values, points, scores))
+        if not kept or (values[0] != self._row[0]).any():
+            return None
+        scores, points = step.scorer_.score(values), step.space_.to_points(values)
+        met = bool(step.scorer_.met(scores[-1:])[0])
+        return Path(Outcome.REACHED if met else Outcome.STEP_LIMIT, "", values, points, scores)
 
     # ---- pieces ---------------------------------------------------------------------------
 
@@ -257,11 +288,23 @@ class Walk:
         if self._plan is None:
             pace = Pace(1, progress=False, time_budget=None)
             labels = np.array(["this person"], dtype=object)
-            self._plan = list(self._step.routes(self._row, labels, pace, self.locked)[0])
+            try:
+                self._plan = list(self._planner.routes(self._row, labels, pace, self.locked)[0])
+            finally:
+                self._releases += pace.releases
             if self._followed is not None:
                 slot, ahead = self._followed
                 self._plan[slot] = ahead
         return self._plan
+
+    @property
+    def _planner(self) -> StEP:
+        """What plans ahead; only the next step, where each is paid for."""
+        if not isinstance(self._step.privacy, PayPerDirection):
+            return self._step
+        planner = copy(self._step)
+        planner.max_steps = 1
+        return planner
 
     def _offer(self, slot: int, path: Path) -> Offer:
         before, after = path.values[0], path.values[1]

@@ -134,7 +134,7 @@ class File(Ledger):
             what TEXT NOT NULL,
             multiplier REAL NOT NULL CHECK (typeof(multiplier) = 'real' AND multiplier > 0),
             count INTEGER NOT NULL CHECK (typeof(count) = 'integer' AND count >= 1))""",
-        # The totals are read off this, six times as fast.
+        # The totals are read off this: six times as fast, with 100,000 entries.
         "CREATE INDEX spends_by_multiplier ON spends (multiplier, count)",
         *(
             f"""CREATE TRIGGER {table}_{verb.lower()} BEFORE {verb} ON {table} {when}

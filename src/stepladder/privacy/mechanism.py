@@ -40,6 +40,9 @@ class Neighbours(StrEnum):
     REPLACE_ONE = "replace_one"
     """one row of the one stands where another row of the other does"""
 
+    def __repr__(self) -> str:
+        return repr(self.value)
+
     @property
     def moves(self) -> float:
         """How many bounds of a row's share the two sums can lie apart: exactly, for directions."""

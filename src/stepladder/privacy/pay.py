@@ -18,8 +18,9 @@ from stepladder.privacy.accountant import Budget, Statement
 from stepladder.privacy.mechanism import Neighbours
 from stepladder.privacy.reference import RELEASES
 
-FOR_CENTRES = 0.25
-"""The share of what is left that finding centres takes, when every direction is paid for."""
+FOR_CENTRES = 0.1
+"""The share of what is left that finding centres takes, when every direction is paid for. Shares
+are of 1 / multiplier², as releases add up: of ε, a tenth is about a third."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class PayPerDirection:
                 noisier each
     neighbours  "add_or_remove" or "replace_one": see `Neighbours`
     centres     a frame of public rows, one a path, to cluster the positives around; None to find
-                them privately, for a quarter of what is left
+                them privately, for a tenth of what is left
     """
 
     way: ClassVar[str] = "per direction"
@@ -162,7 +163,9 @@ class Guarantee:
             statement = Statement.from_dict(values["statement"])
             return cls(values["way"], values["neighbours"], values["cost"], statement)
         except (KeyError, TypeError) as error:
-            raise ResultError(f"This isn't what Guarantee.to_dict() returned: {values!r}.") from error
+            raise ResultError(
+                f"This isn't what Guarantee.to_dict() returned: {values!r}."
+            ) from error
 
     def __str__(self) -> str:
         return (

@@ -80,9 +80,14 @@ class Default:
             feasible, reference, scorer, pace, ask=self.options.project, patient=not replace
         )
         if self.options.mix:
-            self._mix(targets, feasible, reference, scorer, pace)
+            lost = ~targets.valid.reshape(count, -1).any(axis=1)
+            self._mix(targets, np.flatnonzero(lost), feasible, reference, scorer, pace)
         if replace:
             share(targets, k)
+        if self.options.mix and reference.ranges is not None:
+            # Made-up positives have no more to say than rows put together from their values.
+            short = np.unique(np.flatnonzero(~targets.valid.any(axis=1)) // k)
+            self._mix(targets, short, feasible, reference, scorer, pace)
         each = feasible.take(np.repeat(np.arange(count), k))
         search = Search(
             self.alpha, self.step_size, self.max_steps, self.options.latent, self.options.sharpen
@@ -91,8 +96,8 @@ class Default:
         if not pace.expired:
             self.finish(trail, each, targets, reference, scorer, pace)
         late = pace.expired
-        lost = np.flatnonzero(~targets.valid.reshape(count, -1).any(axis=1))
-        blame = _blame(lost, feasible, reference, scorer) if len(lost) and not late else {}
+        alone = np.flatnonzero(~targets.valid.reshape(count, -1).any(axis=1))
+        blame = _blame(alone, feasible, reference, scorer) if len(alone) and not late else {}
         taken = np.arange(trail.values.shape[1]) <= trail.steps[:, None]
         rows, scored = trail.values[taken], trail.scores[taken]
         points, paths = scorer.space.to_points(rows), []
@@ -105,15 +110,21 @@ class Default:
 
     @staticmethod
     def _mix(
-        targets: Targets, feasible: Feasible, reference: Reference, scorer: Scorer, pace: Pace
+        targets: Targets,
+        people: NDArray[np.intp],
+        feasible: Feasible,
+        reference: Reference,
+        scorer: Scorer,
+        pace: Pace,
     ) -> None:
-        """Give people without any target one that is put together. In place."""
+        """Give some people's paths without any target one that is put together. In place."""
         slots = reference.slots
-        lost = np.flatnonzero(~targets.valid.reshape(len(feasible), -1).any(axis=1))
-        if not len(lost) or pace.expired:
+        if not len(people) or pace.expired:
             return
-        rows, met = mixed(feasible.take(lost), reference, scorer, pace)
-        paths = (lost[:, None] * slots + np.arange(slots)).ravel()[met]
+        rows, met = mixed(feasible.take(people), reference, scorer, pace)
+        paths = (people[:, None] * slots + np.arange(slots)).ravel()
+        met &= ~targets.valid[paths].any(axis=1)
+        paths = paths[met]
         targets.values[paths, 0] = rows[met]
         targets.points[paths, 0] = feasible.space.to_points(rows[met])[:, reference.columns]
         targets.valid[paths, 0] = True

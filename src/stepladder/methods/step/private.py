@@ -10,7 +10,7 @@ is asked of the model about the person's own rows, which costs nothing.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as File
 
 import numpy as np
@@ -41,7 +41,8 @@ from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask, Space
 
 LOUD = 2.0
-"""How many times longer than noise alone a direction has to be to be followed."""
+"""How many times longer than noise alone a direction has to be to be followed, and how many
+standard deviations of it a column has to show to be moved at all."""
 
 STRETCHES = 8
 """How many times a step is lengthened, where a single one is shown, until it changes the row."""
@@ -61,14 +62,20 @@ def ranges(space: Space) -> Floats:
     return np.array(declared_, dtype=np.float64)
 
 
-def layout(space: Space) -> Layout:
-    """The columns that may change, as a private reference set knows them."""
+def box(space: Space) -> tuple[Floats, Floats]:
+    """(columns,) the lowest and highest point within the declared ranges."""
     low, high = np.zeros(space.width), np.ones(space.width)
     for feature, (least, most) in zip(space.schema.features, ranges(space), strict=True):
         if not isinstance(feature, Categorical):
             column = space.slices[feature.name].start
             low[column] = (least - space.center[column]) / space.scale[column]
             high[column] = (most - space.center[column]) / space.scale[column]
+    return low, high
+
+
+def layout(space: Space) -> Layout:
+    """The columns that may change, as a private reference set knows them."""
+    low, high = box(space)
     changeable = space.changeable
     groups, start = [], 0
     for feature in space.schema.features:
@@ -237,7 +244,7 @@ class Paid:
                 else:
                     turned = (latest * toward).sum(axis=1) < 0
                     lost = asking & (asked.drowned(latest) | turned)
-                    toward = latest
+                    toward = asked.heard(latest)
                 self._aim(aims, lost, trail, each, scorer, pace)
             going &= ~trail.stalled
             trail.before[going] = trail.latent[going]
@@ -265,14 +272,25 @@ class Paid:
         paths = np.flatnonzero(lost)
         if not len(paths):
             return
-        own, space = each.take(paths), scorer.space
-        rows = own.snap(trail.latent[paths])
-        margins = margins_of(rows, scorer)
-        if self.options.mix:
-            climb(rows, margins, own, declared(space, ranges(space)), scorer, pace)
-        found = margins >= 0
-        aims[paths[found]] = space.to_points(rows[found])
-        trail.stalled[paths[~found]] = True
+        space, tried = scorer.space, declared(scorer.space, ranges(scorer.space))
+        used = np.zeros(len(space.schema), dtype=bool)
+        for path in paths if self.options.mix else ():
+            own = each.take(slice(path, path + 1))
+            here = own.snap(trail.latent[[path]])
+            # First by features that no path before has used, so that routes differ.
+            for held in (used, np.zeros_like(used)) if used.any() else (used,):
+                row, margin = here.copy(), margins_of(here, scorer)
+                free = replace(
+                    own,
+                    lower=np.where(held, here, own.lower),
+                    upper=np.where(held, here, own.upper),
+                )
+                climb(row, margin, free, tried, scorer, pace)
+                if margin[0] >= 0:
+                    aims[path] = space.to_points(row)[0]
+                    used |= (row != here)[0]
+                    break
+        trail.stalled |= lost & np.isnan(aims).any(axis=1)
 
     def _move(
         self,
@@ -285,7 +303,8 @@ class Paid:
     ) -> None:
         """A step along its direction, or to its aim, for each path that is going. In place."""
         aimed: Mask = np.asarray(~np.isnan(aims).any(axis=1))
-        stretch = reference.stretch(each)
+        stretch, start = reference.stretch(each), each.space.to_points(each.start)
+        low, high = box(each.space)
         for path in np.flatnonzero(going):
             here = trail.latent[path]
             gap = np.zeros_like(here)
@@ -299,6 +318,10 @@ class Paid:
             # Where only this step is shown, it has to change something that shows.
             for times in range(1, 1 + (STRETCHES if self.max_steps == 1 else 1)):
                 ahead = here + gap * (times * self.step_size / length)
+                if not aimed[path]:  # noise has no business outside what is declared
+                    ahead = np.clip(
+                        ahead, np.minimum(low, start[path]), np.maximum(high, start[path])
+                    )
                 trail.latent[path] = own.project(ahead[None])[0]
                 if (own.snap(trail.latent[[path]]) != own.start).any():
                     break
@@ -346,15 +369,20 @@ class Asked:
             neighbours=pay.neighbours,
         )
 
+    @property
+    def noise(self) -> float:
+        """The standard deviation of the noise on each column."""
+        moves = self.paid.pay.neighbours.moves
+        return self.paid.held.multiplier * bounded(self.paid.alpha) * moves
+
     def drowned(self, directions: Floats) -> Mask:
         """Which directions (k, m) aren't much longer than noise alone would be."""
-        noise = (
-            self.paid.held.multiplier
-            * bounded(self.paid.alpha)
-            * self.paid.pay.neighbours.moves
-            * np.sqrt(directions.shape[1])
-        )
-        return np.asarray(np.linalg.norm(directions, axis=1) < LOUD * noise)
+        usual = self.noise * np.sqrt(directions.shape[1])
+        return np.asarray(np.linalg.norm(directions, axis=1) < LOUD * usual)
+
+    def heard(self, directions: Floats) -> Floats:
+        """The same less the columns that don't stand out from the noise."""
+        return np.where(np.abs(directions) > LOUD * self.noise, directions, 0.0)
 
 
 def _facts(
