@@ -243,8 +243,8 @@ class Paid:
                     lost = asking  # what was paid for isn't thrown away
                 else:
                     turned = (latest * toward).sum(axis=1) < 0
-                    lost = asking & (asked.drowned(latest) | turned)
                     toward = asked.heard(latest)
+                    lost = asking & (asked.drowned(latest) | turned | ~toward.any(axis=1))
                 self._aim(aims, lost, trail, each, scorer, pace)
             going &= ~trail.stalled
             trail.before[going] = trail.latent[going]
