@@ -158,6 +158,10 @@ class Budget:
         """Whether `count` releases of this multiplier could be spent now."""
         return self._fits(self._ledger.totals(), _multiplier(multiplier), _count(count))
 
+    def cost(self, multiplier: float, count: int = 1) -> float:
+        """The ε, at the budget's δ, of `count` releases of this multiplier by themselves."""
+        return _epsilon_of(_cost(_multiplier(multiplier), _count(count)), self.delta)
+
     def spend(self, multiplier: float, what: str, count: int = 1) -> Statement:
         """Write down `count` releases of this multiplier, for `what`, and only then return.
 

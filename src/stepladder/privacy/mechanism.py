@@ -31,6 +31,9 @@ UNITS = 2**30
 SHY = 1.0 - 2.0**-40
 """What a share that is cut down is cut to, of its bound: rounding never takes it beyond."""
 
+LEAST = float(np.finfo(float).tiny)
+"""The smallest bound of an alpha that is used: below it floats have fewer digits."""
+
 
 class Neighbours(StrEnum):
     """Which two tables a guarantee tells nobody apart."""
@@ -73,11 +76,18 @@ def exact_sum(
     shares: Floats, bound: float, *, groups: Labels | None = None, count: int = 1
 ) -> NDArray[np.int64]:
     """The same without noise, in units of bound / `UNITS`: not to be released."""
-    lengths = np.linalg.norm(shares, axis=1)
-    over = lengths > bound * SHY
-    factor = np.full(len(shares), UNITS / bound)
+    # In memory row by row: otherwise a row's length can depend, in its last digit, on how many
+    # others there are.
+    rows = np.ascontiguousarray(shares)
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = rows / bound
+        lengths = np.linalg.norm(parts, axis=1)
+    lost = ~np.isfinite(lengths)  # as whole numbers they could be anything
+    parts[lost], lengths[lost] = 0.0, 0.0
+    over = lengths > SHY
+    factor = np.full(len(parts), float(UNITS))
     factor[over] = UNITS * SHY / lengths[over]
-    units = np.trunc(shares * factor[:, None]).astype(np.int64)
+    units = np.trunc(parts * factor[:, None]).astype(np.int64)
     if groups is None:
         return np.asarray(units.sum(axis=0, keepdims=True))
     return np.stack([units[groups == g].sum(axis=0) for g in range(count)])
@@ -140,20 +150,25 @@ def noisy_directions(
 
 def pulls(points: Floats, positives: Floats, clusters: Labels, alpha: Alpha) -> Floats:
     """(N, m) what each positive adds to the direction from its cluster's point."""
-    toward = positives - points[clusters]
-    distances = np.linalg.norm(toward, axis=1)
-    weights = np.zeros_like(distances)
-    apart = distances > 0  # at distance 0 a positive adds nothing, even where α is infinite
-    weights[apart] = alpha(distances[apart])
-    return np.asarray(toward * weights[:, None])
+    toward = np.ascontiguousarray(positives - points[clusters])
+    with np.errstate(over="ignore"):
+        distances = np.linalg.norm(toward, axis=1)
+        weights = np.zeros_like(distances)
+        apart = distances > 0  # at distance 0 a positive adds nothing, even where α is infinite
+        weights[apart] = np.minimum(alpha(distances[apart]), np.finfo(np.float64).max)
+        return np.asarray(toward * weights[:, None])
 
 
 def bounded(alpha: Alpha) -> float:
     """C, the most one positive can add to a direction; an alpha without it is refused."""
-    if not np.isfinite(alpha.bound):
+    if not LEAST <= alpha.bound < np.inf:
+        reason = (
+            "z · α(z) has no finite bound, so one row could move a direction by any amount"
+            if alpha.bound > LEAST
+            else "the bound of z · α(z) is too near to 0 to be told from it"
+        )
         raise ParameterError(
-            f"{alpha!r} can't be used privately: z · α(z) has no finite bound, so one row could "
-            "move a direction by any amount. Use sl.Unit(), sl.Volcano(…), sl.Sloped(…), or the "
-            "per_distance() of the latter two."
+            f"{alpha!r} can't be used privately: {reason}. Use sl.Unit(), sl.Volcano(…), "
+            "sl.Sloped(…), or the per_distance() of the latter two."
         )
     return alpha.bound

@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -60,11 +61,6 @@ class Layout:
         grouped = [column for group in self.groups for column in range(group.start, group.stop)]
         return np.setdiff1d(np.arange(len(self.low)), grouped)
 
-    def same_as(self, other: Layout) -> bool:
-        """Whether points laid out one way are points of the other."""
-        ours, theirs = (np.array([side.low, side.high]) for side in (self, other))
-        return np.array_equal(ours, theirs) and self.groups == other.groups
-
     def clipped(self, points: Floats) -> Floats:
         return np.clip(points, self.low, self.high)
 
@@ -79,6 +75,9 @@ class Facts:
     counts     (k,) how many positives each centre is the nearest of, about
     spreads    (k, m) the standard deviation around each
     noise      the standard deviations of the noise on `numbers` and `levels`, and on `counts`
+
+    `title`, `multiplier` and `neighbours` say under which name and for how much they were paid;
+    `schema` is what the caller's features were, to know when the facts are read back.
     """
 
     layout: Layout
@@ -88,6 +87,10 @@ class Facts:
     counts: Floats
     spreads: Floats
     noise: tuple[float, float]
+    title: str
+    multiplier: float
+    neighbours: Neighbours
+    schema: Any = None
 
     def save(self, file: Path) -> None:
         """Write them as JSON, whole or not at all."""
@@ -102,6 +105,10 @@ class Facts:
             "counts": self.counts.tolist(),
             "spreads": self.spreads.tolist(),
             "noise": list(self.noise),
+            "title": self.title,
+            "multiplier": self.multiplier,
+            "neighbours": self.neighbours.value,
+            "schema": self.schema,
         }
         unfinished = file.with_name(f".{file.name}.{uuid4().hex}")
         unfinished.write_text(json.dumps(content), encoding="utf-8")
@@ -124,6 +131,10 @@ class Facts:
                 counts=np.array(content["counts"]),
                 spreads=np.array(content["spreads"]).reshape(-1, len(low)),
                 noise=(float(content["noise"][0]), float(content["noise"][1])),
+                title=str(content["title"]),
+                multiplier=float(content["multiplier"]),
+                neighbours=Neighbours(content["neighbours"]),
+                schema=content["schema"],
             )
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise ResultError(
@@ -139,12 +150,14 @@ def facts(
     centres: int,
     rng: np.random.Generator,
     neighbours: Neighbours = Neighbours.ADD_OR_REMOVE,
+    title: str = "",
 ) -> Facts:
     """The facts about positives (n, m): `RELEASES` releases of this multiplier each.
 
     `rng` draws the first centres, which is no secret; the noise comes from OpenDP.
     """
-    points = layout.clipped(points)
+    # In memory row by row, so that sums within a row don't depend on how many others there are.
+    points = np.ascontiguousarray(layout.clipped(points))
     numbers, levels, column_noise = _columns(points, layout, multiplier, neighbours)
     where = _drawn_from_columns(layout, numbers, levels, column_noise, centres, rng)
     # A share is (1, what it's away in units of the radius).
@@ -174,7 +187,18 @@ def facts(
     counts, deviation = around(where, np.abs)
     # The mean absolute deviation of a normal distribution is √(2/π) of its standard deviation.
     spreads = np.maximum(deviation, 0.0) * math.sqrt(math.pi / 2)
-    return Facts(layout, numbers, levels, where, counts, spreads, (column_noise, noise))
+    return Facts(
+        layout=layout,
+        numbers=numbers,
+        levels=levels,
+        centres=where,
+        counts=counts,
+        spreads=spreads,
+        noise=(column_noise, noise),
+        title=title,
+        multiplier=multiplier,
+        neighbours=neighbours,
+    )
 
 
 def made_up(found: Facts, count: int, rng: np.random.Generator) -> Floats:
@@ -202,6 +226,7 @@ def made_up(found: Facts, count: int, rng: np.random.Generator) -> Floats:
 
 def nearest_centre(points: Floats, centres: Floats) -> Labels:
     """(n,) which centre (k, m) each point is nearest to: a question to that point alone."""
+    points = np.ascontiguousarray(points)
     labels = np.empty(len(points), dtype=np.intp)
     size = max(1, AT_ONCE // max(1, centres.size))
     for start in range(0, len(points), size):

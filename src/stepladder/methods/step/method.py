@@ -247,8 +247,7 @@ class StEP(Method):
     def _told(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
         if not self.is_private:
             return super()._told(table, rows)
-        made_up = self.reference_.points
-        return (made_up if len(made_up) else None), {"made_up": len(made_up)}
+        return None, {"made_up": len(self.reference_.values)}
 
     def _reference(self, found: Floats, space: Space) -> Reference:
         count = self.paths + self.spare_clusters

@@ -12,13 +12,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path as File
+from uuid import uuid4
 
 import numpy as np
 
 from stepladder.clusters import Labels, partition
 from stepladder.errors import BudgetError, ParameterError, ResultError
 from stepladder.feasible import Feasible, allowed
-from stepladder.feature import Categorical, Change, Numeric
+from stepladder.feature import Categorical, Change
 from stepladder.kernels.alpha import Alpha
 from stepladder.methods.base import standing
 from stepladder.methods.pace import Pace
@@ -90,23 +91,29 @@ def layout(space: Space) -> Layout:
 
 def bought(pay: PayOnce, positives: Floats, space: Space, random_state: int) -> Floats:
     """Made-up values (rows, features) for the price of a reference set, or from a saved one."""
-    plan, file = layout(space), None if pay.saved is None else File(pay.saved)
+    file = None if pay.saved is None else File(pay.saved)
     if file is not None and file.exists():
         found = Facts.load(file)
-        if not found.layout.same_as(plan):
+        if found.schema != space.schema.to_dict() or found.neighbours is not pay.neighbours:
             raise ResultError(
-                f"The private reference set in {str(file)!r} was made under another schema. Use "
-                "the schema it was made with, or another file for a new one to pay for."
+                f"The private reference set in {str(file)!r} was made under another schema, or for "
+                "other neighbours. Use what it was made with, or another file for a new one to pay "
+                "for."
             )
+        # Another budget, or the same one begun anew in memory, hasn't paid for it yet.
+        if all(entry.what != found.title for entry in pay.budget.entries()):
+            pay.budget.spend(found.multiplier, found.title, count=RELEASES)
     else:
         if file is not None and not os.access(file.parent, os.W_OK):
             raise ResultError(
                 f"A private reference set can't be saved as {str(file)!r}: the folder isn't there "
                 "or can't be written to. Nothing was spent."
             )
-        multiplier = pay.multiplier()
-        pay.budget.spend(multiplier, "a private reference set", count=RELEASES)
-        found = _facts(positives, space, multiplier, pay.centres, random_state, pay.neighbours)
+        multiplier, title = pay.multiplier(), f"private reference set {uuid4().hex[:12]}"
+        pay.budget.spend(multiplier, title, count=RELEASES)
+        found = _facts(
+            positives, space, title, multiplier, pay.centres, random_state, pay.neighbours
+        )
         if file is not None:
             found.save(file)
     return _as_values(made_up(found, pay.rows, _rng(random_state, "rows")), space)
@@ -136,9 +143,9 @@ def held(
                 f"centres must be one public row a path: expected {paths}, got {len(centres)}."
             )
     else:
-        multiplier = pay.for_centres()
-        pay.budget.spend(multiplier, "private centres", count=RELEASES)
-        found = _facts(positives, space, multiplier, CENTRES, random_state, pay.neighbours)
+        multiplier, title = pay.for_centres(), "private centres"
+        pay.budget.spend(multiplier, title, count=RELEASES)
+        found = _facts(positives, space, title, multiplier, CENTRES, random_state, pay.neighbours)
         points = made_up(found, ROWS, _rng(random_state, "rows"))
         labels = partition(points, paths, None, random_state)
         centres = np.array([points[labels == c].mean(axis=0) for c in range(labels.max() + 1)])
@@ -188,7 +195,7 @@ class Paid:
         each = person.take(np.zeros(reference.slots, dtype=np.intp))
         asked = Asked(self, person, scorer)
         try:
-            trail = self._trail(each, score, asked, reference, scorer, pace)
+            trail, alone = self._trail(each, score, asked, reference, scorer, pace)
         except BudgetError as error:
             if not pace.releases:
                 raise
@@ -201,7 +208,7 @@ class Paid:
         for c, steps in enumerate(trail.steps):
             taken = slice(0, steps + 1)
             values, after = trail.values[c, taken], trail.scores[c, taken]
-            outcome, reason = self._ending(trail, c, pace.expired)
+            outcome, reason = self._ending(trail, c, bool(alone[c]), pace.expired)
             paths.append(Path(outcome, reason, values, scorer.space.to_points(values), after))
         return paths
 
@@ -213,8 +220,8 @@ class Paid:
         reference: Reference,
         scorer: Scorer,
         pace: Pace,
-    ) -> Trail:
-        """Where k paths of one person lead."""
+    ) -> tuple[Trail, Mask]:
+        """Where k paths of one person lead, and which went by the model alone in the end."""
         space, columns, k = scorer.space, reference.columns, len(each)
         start = space.to_points(each.start)
         trail = Trail(
@@ -257,7 +264,7 @@ class Paid:
             there = going & ~trail.reached & (trail.latent == aims).all(axis=1)
             aims[there] = np.nan  # a row refused that was accepted before: ask again
         trail.values, trail.scores = np.stack(walked, axis=1), np.stack(scored, axis=1)
-        return trail
+        return trail, np.asarray(~np.isnan(aims).any(axis=1))
 
     def _aim(
         self,
@@ -326,12 +333,13 @@ class Paid:
                 if (own.snap(trail.latent[[path]]) != own.start).any():
                     break
 
-    def _ending(self, trail: Trail, path: int, late: bool) -> tuple[Outcome, str]:
+    def _ending(self, trail: Trail, path: int, alone: bool, late: bool) -> tuple[Outcome, str]:
         """How a path ended, and why."""
         steps = trail.steps[path]
         score = trail.scores[path, steps]
         if trail.reached[path]:
-            return Outcome.REACHED, "meets the goal"
+            by = ", led by the model alone where its direction drowned in the noise"
+            return Outcome.REACHED, "meets the goal" + (by if alone else "")
         if late:
             return Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"
         if trail.stalled[path]:
@@ -388,6 +396,7 @@ class Asked:
 def _facts(
     positives: Floats,
     space: Space,
+    title: str,
     multiplier: float,
     centres: int,
     random_state: int,
@@ -395,7 +404,8 @@ def _facts(
 ) -> Facts:
     points = space.to_points(positives)[:, space.changeable]
     rng = _rng(random_state, "centres")
-    return facts(points, layout(space), multiplier, centres, rng, neighbours)
+    found = facts(points, layout(space), multiplier, centres, rng, neighbours, title)
+    return replace(found, schema=space.schema.to_dict())
 
 
 def _rng(random_state: int, purpose: str) -> np.random.Generator:
@@ -410,9 +420,4 @@ def _as_values(made: Floats, space: Space) -> Floats:
     values = space.to_values(points)
     middles = ranges(space).mean(axis=1)
     never = [feature.change is Change.NEVER for feature in space.schema.features]
-    values = allowed(space, np.where(never, middles, values))
-    limits = [
-        feature.limits if isinstance(feature, Numeric) else (0.0, len(feature.levels or ()) - 1.0)
-        for feature in space.schema.features
-    ]
-    return np.asarray(np.clip(values, *np.array(limits).T))
+    return allowed(space, np.where(never, middles, values))

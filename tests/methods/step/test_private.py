@@ -1,0 +1,417 @@
+"""StEP with a guarantee: both ways of paying, from `fit` to the row a person sees."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.methods import bank
+
+import stepladder as sl
+from stepladder.errors import BudgetError, ParameterError, ResultError, SchemaError
+from stepladder.methods.step import private
+from stepladder.privacy import mechanism
+
+SCHEMA = sl.Schema(
+    [
+        sl.Numeric("income", bounds=(0, None), typical=(10_000, 90_000), integer=True),
+        sl.Numeric("debt", bounds=(0, 9_000), decimals=2, change="decrease"),
+        sl.Numeric("savings", typical=(-2, 2)),
+        *bank.SCHEMA.features[3:],
+    ]
+)
+TRAIN = bank.table(4000)
+REJECTED = bank.REJECTED
+CENTRES = TRAIN[bank.score(TRAIN) > 0.8].iloc[:3]
+
+
+def fitted(privacy: object, **settings: object) -> sl.StEP:
+    step = sl.StEP(privacy=privacy, **settings)  # type: ignore[arg-type]
+    return step.fit(TRAIN, bank.score, schema=SCHEMA, goal=bank.GOAL)
+
+
+def budget(epsilon: float = 1.0) -> sl.Budget:
+    return sl.Budget(epsilon, 1e-6)
+
+
+@pytest.fixture
+def silent(monkeypatch):
+    """Sums come out as they are, so that what is computed can be compared."""
+    monkeypatch.setattr(mechanism, "with_noise", lambda sums, spread: sums.astype(float))
+
+
+# ---- paid once ----------------------------------------------------------------------------------
+
+
+def test_a_bare_budget_is_spent_once_and_then_answers_anyone():
+    money = budget()
+    step = fitted(money)
+    first, second = step.recourse(REJECTED), step.recourse(REJECTED)
+    for result in (first, second):
+        bank.assert_sound(result, REJECTED)
+        assert (result.final["outcome"] == "reached").mean() > 0.95
+        assert result.privacy.cost == 0
+        assert result.privacy.statement.left == pytest.approx(0, abs=1e-6)
+        assert (result.privacy.way, result.privacy.neighbours) == ("once", "add_or_remove")
+    pd.testing.assert_frame_equal(first.final, second.final)
+    assert money.statement.releases == 4
+
+
+def test_a_second_fit_is_refused_before_anything_is_drawn(monkeypatch):
+    money = budget()
+    fitted(money)
+
+    def draws(*_):
+        raise AssertionError("noise was drawn")
+
+    monkeypatch.setattr(mechanism, "with_noise", draws)
+    with pytest.raises(BudgetError, match="Nothing is left to spend"):
+        fitted(money)
+    with pytest.raises(BudgetError, match="would cost"):
+        fitted(sl.PayOnce(money, epsilon=0.5))
+
+
+def test_part_of_a_budget_leaves_the_rest():
+    money = budget(1.0)
+    step = fitted(sl.PayOnce(money, epsilon=0.5))
+    assert money.statement.spent == pytest.approx(0.5, abs=1e-6)
+    assert step.recourse(REJECTED).privacy.statement.left == pytest.approx(0.5, abs=1e-6)
+
+
+def test_nothing_of_the_real_rows_is_left_in_a_method_that_paid_once():
+    step = fitted(budget(), random_state=3)
+    kept = pickle.dumps([step.reference_, step.space_, step.counts_, step.positives_])
+    incomes = TRAIN.loc[TRAIN["savings"].abs() < 2, "savings"].to_numpy()
+    assert not any(value.tobytes() in kept for value in incomes[:500])
+    assert step.counts_ == {"made_up": 2048}
+    assert step.positives_ is None
+
+
+def test_made_up_rows_are_like_the_positives():
+    step = fitted(budget(100.0))
+    positives = TRAIN[bank.score(TRAIN) >= bank.GOAL.threshold]
+    made_up = step.space_.to_frame(step.reference_.values)
+    for name in ("income", "debt", "savings"):
+        assert made_up[name].mean() == pytest.approx(positives[name].mean(), rel=0.1, abs=0.15)
+        assert made_up[name].std() == pytest.approx(positives[name].std(), rel=0.3)
+    for name in ("education", "job", "owner"):
+        shares, real = (f[name].value_counts(normalize=True) for f in (made_up, positives))
+        assert (shares - real).abs().max() < 0.1
+    assert step.space_.read(made_up).shape == (2048, len(SCHEMA))
+
+
+def test_a_saved_reference_set_is_used_again_for_nothing(tmp_path):
+    file, ledger = tmp_path / "facts.json", tmp_path / "ledger"
+    first = fitted(sl.PayOnce(sl.Budget(1, 1e-6, ledger=ledger), saved=file))
+    again = fitted(sl.PayOnce(sl.Budget.open(ledger), saved=file))
+    assert sl.Budget.open(ledger).statement.releases == 4
+    pd.testing.assert_frame_equal(first.recourse(REJECTED).final, again.recourse(REJECTED).final)
+
+
+def test_a_saved_reference_set_is_paid_for_by_a_budget_that_has_not(tmp_path):
+    file = tmp_path / "facts.json"
+    fitted(sl.PayOnce(budget(), saved=file))
+    fresh = budget()
+    assert fitted(sl.PayOnce(fresh, saved=file)).recourse(REJECTED).privacy.statement == (
+        fresh.statement
+    )
+    assert fresh.statement.spent == pytest.approx(1.0, abs=1e-6)
+    with pytest.raises(BudgetError):
+        fitted(sl.PayOnce(budget(0.5), saved=file))
+
+
+def test_a_reference_set_of_another_schema_is_refused(tmp_path):
+    file = tmp_path / "facts.json"
+    fitted(sl.PayOnce(budget(), saved=file))
+    other = sl.Schema([sl.Numeric("income", bounds=(0, 1e5), integer=True), *SCHEMA.features[1:]])
+    with pytest.raises(ResultError, match="another schema"):
+        sl.StEP(privacy=sl.PayOnce(budget(), saved=file)).fit(
+            TRAIN, bank.score, schema=other, goal=bank.GOAL
+        )
+    with pytest.raises(ResultError, match="other neighbours"):
+        fitted(sl.PayOnce(budget(), saved=file, neighbours="replace_one"))
+
+
+def test_a_reference_set_that_could_not_be_saved_is_not_paid_for(tmp_path):
+    money = budget()
+    with pytest.raises(ResultError, match="Nothing was spent"):
+        fitted(sl.PayOnce(money, saved=tmp_path / "nowhere" / "facts.json"))
+    assert money.statement.releases == 0
+
+
+def test_a_file_that_is_no_reference_set_is_named(tmp_path):
+    file = tmp_path / "facts.json"
+    file.write_text("{}")
+    with pytest.raises(ResultError, match=r"facts\.json.* isn't a private reference set"):
+        fitted(sl.PayOnce(budget(), saved=file))
+
+
+# ---- paid per direction -------------------------------------------------------------------------
+
+
+def test_each_step_of_all_paths_is_one_release():
+    money = budget(50.0)
+    step = fitted(sl.PayPerDirection(money, steps=40), max_steps=10)
+    assert money.statement.releases == 4  # the centres
+    result = step.recourse(REJECTED.iloc[:4])
+    bank.assert_sound(result, REJECTED.iloc[:4])
+    assert (result.final["outcome"] == "reached").mean() > 0.9
+    spent = result.privacy.statement
+    assert 4 < spent.releases <= 4 + 4 * 10
+    multiplier = money.entries()[-1].multiplier
+    assert result.privacy.cost == pytest.approx(money.cost(multiplier, spent.releases - 4))
+
+
+def test_public_centres_cost_nothing():
+    money = budget()
+    fitted(sl.PayPerDirection(money, centres=CENTRES))
+    assert money.statement.releases == 0
+    with pytest.raises(ParameterError, match="expected 3, got 2"):
+        fitted(sl.PayPerDirection(budget(), centres=CENTRES.iloc[:2]))
+
+
+@pytest.mark.parametrize("paths", [1, 3])
+def test_three_directions_cost_what_one_does(paths):
+    money = budget()
+    step = fitted(sl.PayPerDirection(money, centres=CENTRES.iloc[:paths]), paths=paths)
+    step.walk(REJECTED.iloc[[0]]).directions()
+    assert money.statement.releases == 1
+    assert money.statement.spent == pytest.approx(money.cost(money.multiplier(queries=10), 1))
+
+
+def test_the_steps_paid_for_are_those_asked_for():
+    money = budget()
+    step = fitted(sl.PayPerDirection(money, steps=3, centres=CENTRES))
+    walk = step.walk(REJECTED.iloc[[0]])
+    for row in range(3):
+        walk.observe(REJECTED.iloc[[row]])
+        walk.directions()
+    assert money.statement.spent == pytest.approx(1.0, abs=1e-6)
+    walk.observe(REJECTED.iloc[[4]])
+    with pytest.raises(BudgetError, match="Nothing was spent"):
+        walk.directions()
+    assert money.statement.releases == 3
+
+
+def test_without_noise_a_direction_is_that_of_the_kernel(silent):
+    step = fitted(sl.PayPerDirection(budget(), centres=CENTRES))
+    person = sl.Feasible.of(step.space_, REJECTED.iloc[[0]])
+    asked = private.Asked(step._walker(), person, step.scorer_)
+    here = step.space_.encode(REJECTED.iloc[[0]])[:, step.space_.changeable]
+    units = asked.directions(np.repeat(here, 3, axis=0), pace(1))
+    from stepladder.kernels.direction import directions
+
+    exact = directions(here[0], asked.positives, sl.Unit(), clusters=asked.clusters)
+    np.testing.assert_allclose(units, exact, atol=1e-9 * len(TRAIN))
+
+
+def test_only_positives_the_person_could_become_are_asked():
+    step = fitted(sl.PayPerDirection(budget(), centres=CENTRES))
+    person = sl.Feasible.of(step.space_, REJECTED.iloc[[0]])
+    asked = private.Asked(step._walker(), person, step.scorer_)
+    rows = np.clip(step._held.values, person.lower, person.upper)
+    assert len(asked.positives) == int((step.scorer_.score(rows) >= bank.GOAL.threshold).sum())
+    assert not (step._held.values[:, 1] > 9_000).any()
+
+
+def test_a_budget_that_runs_out_keeps_what_was_paid_for():
+    money = budget(0.2)
+    step = fitted(sl.PayPerDirection(money, steps=2, centres=CENTRES), max_steps=10)
+    result = step.recourse(REJECTED.iloc[:6])
+    bank.assert_sound(result, REJECTED.iloc[:6])
+    assert money.statement.releases == 2
+    first, last = result.status.iloc[0], result.status.iloc[-1]
+    assert first["outcome"] == "reached"
+    assert last["outcome"] == "stalled"
+    assert "Nothing was spent" in last["reason"]
+    with pytest.raises(BudgetError):
+        step.recourse(REJECTED.iloc[:1])
+
+
+def test_a_direction_that_drowns_is_followed_by_nobody():
+    step = fitted(sl.PayPerDirection(sl.Budget(0.001, 1e-6), centres=CENTRES, steps=30))
+    result = step.recourse(REJECTED.iloc[:3])
+    bank.assert_sound(result, REJECTED.iloc[:3])
+    reached = result.final["outcome"] == "reached"
+    assert reached.mean() > 0.5
+    reasons = [path.reason for routes in result.routes for path in routes]
+    assert all("the model alone" in said for said, ok in zip(reasons, reached, strict=True) if ok)
+
+
+def test_lost_paths_go_different_ways():
+    step = fitted(sl.PayPerDirection(sl.Budget(0.001, 1e-6), centres=CENTRES, steps=30))
+    ends = step.recourse(REJECTED.iloc[:4]).final
+    different = ends.groupby("person")[list(SCHEMA.names)].apply(lambda f: len(f.drop_duplicates()))
+    assert (different > 1).all()
+
+
+def pace(total: int):
+    from stepladder.methods.pace import Pace
+
+    return Pace(total, progress=False, time_budget=None)
+
+
+# ---- walks --------------------------------------------------------------------------------------
+
+
+def test_a_walk_pays_for_a_step_when_it_is_asked_for_and_never_for_a_look():
+    money = budget()
+    step = fitted(sl.PayPerDirection(money, centres=CENTRES))
+    walk = step.walk(REJECTED.iloc[[0]])
+    repr(walk)
+    assert walk.privacy.statement.releases == 0
+    offers = walk.directions()
+    assert walk.directions() == offers
+    assert walk.privacy.statement.releases == 1
+    assert walk.privacy.cost == pytest.approx(money.statement.spent)
+    assert all(offer.changes for offer in offers)
+    walk.take(offers[0].path)
+    walk.directions()
+    assert money.statement.releases == 1 + (not walk.done)
+
+
+def test_a_paid_walk_reaches_the_goal():
+    step = fitted(sl.PayPerDirection(budget(5.0), centres=CENTRES))
+    walk = step.walk(REJECTED.iloc[[2]])
+    while not walk.done:
+        walk.take(walk.directions()[0].path)
+    assert bank.score(walk.row)[0] >= bank.GOAL.threshold
+
+
+def test_a_resumed_walk_does_not_pay_again():
+    money = budget()
+    step = fitted(sl.PayPerDirection(money, centres=CENTRES))
+    walk = step.walk(REJECTED.iloc[[0]])
+    offers = walk.directions()
+    again = step.resume(walk.to_json())
+    assert [str(offer) for offer in again.directions()] == [str(offer) for offer in offers]
+    assert money.statement.releases == 1
+    assert again.privacy.cost == walk.privacy.cost > 0
+
+
+def test_a_walk_on_a_private_reference_set_costs_nothing():
+    step = fitted(budget())
+    walk = step.walk(REJECTED.iloc[[0]])
+    assert "paid" not in json.loads(walk.to_json())
+    assert any(offer.reaches_goal for offer in walk.directions())
+    assert walk.privacy.cost == 0
+    assert (
+        sl.StEP()
+        .fit(TRAIN, bank.score, schema=SCHEMA, goal=bank.GOAL)
+        .walk(REJECTED.iloc[[0]])
+        .privacy
+        is None
+    )
+
+
+# ---- end to end ---------------------------------------------------------------------------------
+
+
+def test_the_scale_is_the_schemas_own():
+    space = fitted(budget()).space_
+    assert space.public
+    assert (space.center[0], space.scale[0]) == (50_000, 20_000)
+
+
+def test_a_space_learned_from_the_table_is_refused():
+    with pytest.raises(ParameterError, match="fitted on a table"):
+        sl.StEP(privacy=budget()).fit(
+            TRAIN, bank.score, space=sl.Space.fit(SCHEMA, TRAIN), goal=bank.GOAL
+        )
+    space = sl.Space.from_schema(SCHEMA, TRAIN)
+    assert sl.StEP(privacy=budget()).fit(TRAIN, bank.score, space=space).space_ is space
+
+
+def test_a_feature_without_a_public_range_is_refused_by_name():
+    with pytest.raises(SchemaError, match=r"'income'.*'savings'"):
+        sl.StEP(privacy=budget()).fit(TRAIN, bank.score, schema=bank.SCHEMA, goal=bank.GOAL)
+
+
+@pytest.mark.parametrize("pay", [sl.PayOnce, sl.PayPerDirection])
+def test_a_table_without_positives_gives_itself_away_by_nothing(pay):
+    nobody = TRAIN[bank.score(TRAIN) < 0.4]
+    step = sl.StEP(privacy=pay(budget())).fit(nobody, bank.score, schema=SCHEMA, goal=bank.GOAL)
+    bank.assert_sound(step.recourse(REJECTED.iloc[:2]), REJECTED.iloc[:2])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"alpha": sl.Power(2)}, r"Power\(degree=2\) can't be used privately"),
+        ({"alpha": sl.Volcano(degree=0.5)}, r"Volcano\(degree=0.5, cutoff=0.5\) can't be used"),
+        ({"spare_clusters": 2}, "spare_clusters=2 walks from reference rows"),
+        ({"options": sl.Options.none()}, "The published method clusters and scales"),
+    ],
+)
+@pytest.mark.parametrize("pay", [sl.PayOnce, sl.PayPerDirection])
+def test_what_looks_at_the_rows_unpaid_is_refused(pay, settings, said):
+    with pytest.raises(ParameterError, match=said):
+        sl.StEP(privacy=pay(budget()), **settings)
+
+
+@pytest.mark.parametrize("settings", [{"clusterer": "random"}, {"distance": "mahalanobis"}])
+def test_what_a_paid_direction_cannot_do_is_refused_by_name(settings):
+    with pytest.raises(ParameterError, match=f"{next(iter(settings))}="):
+        sl.StEP(privacy=sl.PayPerDirection(budget()), **settings)
+    fitted(budget(), **settings).recourse(REJECTED.iloc[:1])
+
+
+def test_what_is_no_budget_is_refused():
+    with pytest.raises(ParameterError, match=r"sl\.Budget\(epsilon, delta\)"):
+        sl.StEP(privacy=1.0)
+    for pay in (sl.PayOnce, sl.PayPerDirection):
+        with pytest.raises(ParameterError, match=pay.__name__):
+            pay(1.0)
+        with pytest.raises(ParameterError, match="'add_or_remove', 'replace_one'"):
+            pay(budget(), neighbours="both")
+    with pytest.raises(ParameterError, match="steps"):
+        sl.PayPerDirection(budget(), steps=0)
+    with pytest.raises(ParameterError, match="centres"):
+        sl.PayOnce(budget(), centres=0)
+
+
+def test_replacing_a_row_takes_twice_the_noise_of_adding_one():
+    directions = {}
+    for neighbours in ("add_or_remove", "replace_one"):
+        step = fitted(sl.PayPerDirection(budget(), centres=CENTRES, neighbours=neighbours))
+        person = sl.Feasible.of(step.space_, REJECTED.iloc[[0]])
+        directions[neighbours] = private.Asked(step._walker(), person, step.scorer_).noise
+        walk = step.walk(REJECTED.iloc[[0]])
+        assert walk.privacy.neighbours == neighbours
+    assert directions["replace_one"] == 2 * directions["add_or_remove"]
+
+
+def test_the_guarantee_is_saved_and_says_what_it_leaves_out(tmp_path):
+    result = fitted(budget()).recourse(REJECTED)
+    result.save(tmp_path / "plan.json")
+    loaded = sl.Recourse.load(tmp_path / "plan.json")
+    assert loaded.privacy == result.privacy
+    assert loaded.space.public
+    assert "the model, which was trained without this guarantee" in str(result.privacy)
+    assert loaded.settings["privacy"]["pay"] == "once"
+
+
+def test_people_far_outside_the_declared_range_get_there_too():
+    far = REJECTED.iloc[:3].assign(savings=-900.0)
+    result = fitted(budget()).recourse(far)
+    bank.assert_sound(result, far)
+    assert (result.final["outcome"] == "reached").all()
+
+
+def test_one_budget_serves_many_threads():
+    money = budget(5.0)
+    step = fitted(sl.PayPerDirection(money, steps=100, centres=CENTRES), max_steps=3)
+
+    def ask(person: int) -> float:
+        return step.recourse(REJECTED.iloc[[person]]).privacy.cost
+
+    with ThreadPoolExecutor(8) as pool:
+        costs = list(pool.map(ask, range(12)))
+    multiplier = money.entries()[0].multiplier
+    taken = [round((money.cost(multiplier, 1) > 0) * cost > 0) for cost in costs]
+    assert all(taken)
+    assert money.statement.spent <= money.epsilon
