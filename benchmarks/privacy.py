@@ -82,7 +82,7 @@ class Asks:
         self.space = task.space
         self.scorer = Scorer(task.model, task.space, goal)
 
-    def __call__(self, frame: pd.DataFrame) -> Floats:
+    def __call__(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         return self.scorer.score_points(self.space.encode(frame))
 
 

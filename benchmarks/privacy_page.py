@@ -57,7 +57,7 @@ def rendered(lines: pd.DataFrame) -> str:
     """All that stands between the marks."""
     parts = [_promises(lines), _words(lines)]
     for way, title in (
-        (ONCE, "Paid once: {people} people from a single ε = {epsilon}"),
+        (ONCE, "Paid once: up to {people} people from a single ε = {epsilon}"),
         (PER_DIRECTION, "Paid per direction: ε = {epsilon} for a walk of up to 10 steps"),
     ):
         own = lines[lines["way"] == way]
@@ -122,7 +122,7 @@ def _short(lines: pd.DataFrame, way: str, title: str) -> Table:
     rows = []
     for line in lines[lines["epsilon"] == MATTERS[way]].to_dict("records"):
         task = line["dataset"], line["model"]
-        entries = []
+        entries = [Entry(line["people"], decimals=0)]
         for name in shown:
             known = name in WITH_BRACKETS and task in plain.index
             after = f"({number(plain.loc[task, name], DECIMALS[name])})" if known else ""
@@ -131,7 +131,8 @@ def _short(lines: pd.DataFrame, way: str, title: str) -> Table:
         rows.append(Row(heads, tuple(entries)))
     what = "without privacy" if way == ONCE else f"at ε = {SAID[WITHOUT[way]]}"
     title = f"{title} (in brackets: {what})"
-    return Table(f"privacy_{way}", title, ("Dataset", "Model"), _columns(shown), tuple(rows))
+    columns = Column("People"), *_columns(shown)
+    return Table(f"privacy_{way}", title, ("Dataset", "Model"), columns, tuple(rows))
 
 
 def _every(lines: pd.DataFrame, way: str) -> Table:
