@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 import time
 import warnings
@@ -325,7 +326,7 @@ def write(file: Path, cell: Cell, line: dict[str, Any]) -> None:
     places = [order.get(name, len(order)) for name in names]
     frame = frame.iloc[np.argsort(places, kind="stable")]
     file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_name(f".{file.name}.unfinished")
+    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
     frame.to_csv(unfinished, index=False, float_format="%.6g")
     unfinished.replace(file)
 

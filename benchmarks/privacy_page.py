@@ -107,11 +107,11 @@ def _words(lines: pd.DataFrame) -> str:
         f"rows, up to {people}; the goal is 0.7, k = 3, δ = 1/n² with n train rows, one trial. "
         "*ℓ2 distance* and *to positives*, from an end to the five nearest real positives, are in "
         "standard deviations of the train rows, whatever the method measured in; nobody but this "
-        "evaluation is told the latter. *Model alone* is the share of successful paths that the "
-        "model led without any direction, as all of those drowned in the noise. *Angle* is the "
-        "mean one, in degrees, at the start of 100 people, to the direction without noise (paid "
-        "per direction; a direction of which nothing is heard counts as 90) or over the real "
-        "positives (paid once). The noise has no seed: another run differs by chance."
+        "evaluation is told the latter. *Model alone* is the share of successful paths that went "
+        "on by what the model says alone, since their direction drowned in the noise. *Angle* is "
+        "the mean one, in degrees, at the start of 100 people, to the direction without noise "
+        "(paid per direction; one of which nothing is heard counts as 90) or to the one over the "
+        "real positives (paid once). The noise has no seed: another run differs by chance."
     )
 
 

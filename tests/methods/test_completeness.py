@@ -6,6 +6,7 @@ Whatever is found is held against rules and projections written out by hand in `
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -174,3 +175,37 @@ def test_the_screening_in_blocks_misses_nobody(data):
         for name, value in {"FIRST": 2, "GROWTH": 2, "ENOUGH": 2, "PATIENCE": 4}.items():
             patch.setattr(targets, name, value)
         assert_promises_are_kept(case, step)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_a_private_path_keeps_every_rule_whatever_the_noise(data):
+    case = with_ranges(data.draw(cases()))
+    budget = sl.Budget(data.draw(st.sampled_from([0.01, 1.0, 1000.0])), 1e-6)
+    count = data.draw(st.integers(1, 3))
+    step_size = data.draw(st.sampled_from([0.2, 1.0, 4.0]))
+    if data.draw(st.booleans()):
+        step = sl.StEP(count, step_size, privacy=sl.PayOnce(budget, rows=200))
+    else:
+        pay = sl.PayPerDirection(budget, steps=20 * len(case.people))
+        step = sl.StEP(count, step_size, max_steps=20, privacy=pay)
+    result = solved(case, step)
+    paths = walked(case, result)
+    assert_every_row_is_true(case, result, paths)
+    ends = result.final.set_index(["person", "path"])["outcome"]
+    done = {key: rows for key, rows in paths.items() if ends[key] == "reached"}
+    assert_nothing_is_asked_twice(case, done)
+    assert result.privacy is not None
+    assert result.privacy.spent <= budget.epsilon
+
+
+def with_ranges(case: Case) -> Case:
+    """The same case with a range declared for every number, which some values lie outside of."""
+
+    def ranged(feature):
+        if feature.kind != "numeric" or feature.span is not None:
+            return feature
+        settings = {name: value for name, value in feature.settings.items() if name != "typical"}
+        return sl.Numeric(feature.name, typical=(-1.0, 2.0), **settings)
+
+    return replace(case, schema=sl.Schema(ranged(f) for f in case.schema.features))

@@ -180,6 +180,16 @@ class Budget:
         """What has been spent and what is left, now."""
         return self._state(self._ledger.totals())
 
+    @property
+    def spent(self) -> float:
+        """The ε of everything so far, at the budget's δ."""
+        return self.statement.spent
+
+    @property
+    def left(self) -> float:
+        """How much of ε isn't spent."""
+        return self.statement.left
+
     def entries(self) -> list[Entry]:
         """Every spend so far, oldest first."""
         return self._ledger.entries()

@@ -152,6 +152,16 @@ class Guarantee:
         "person's own row; what the schema declares; and the person who asks"
     )
 
+    @property
+    def spent(self) -> float:
+        """The ε of everything that was spent from the budget up to this answer."""
+        return self.statement.spent
+
+    @property
+    def left(self) -> float:
+        """The ε that is left."""
+        return self.statement.left
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a saved result."""
         return asdict(self)

@@ -121,26 +121,49 @@ class Facts:
             content = json.loads(file.read_text(encoding="utf-8"))
             if content["format"] != FORMAT:
                 raise ValueError(f"its format is {content['format']!r}, not {FORMAT!r}")
-            low, high = np.array(content["low"]), np.array(content["high"])
+            low, high = _floats(content["low"]), _floats(content["high"])
             groups = tuple(slice(start, stop) for start, stop in content["groups"])
-            return cls(
+            found = cls(
                 layout=Layout(low, high, groups),
-                numbers=np.array(content["numbers"]).reshape(-1, BINS),
-                levels=tuple(np.array(counted) for counted in content["levels"]),
-                centres=np.array(content["centres"]).reshape(-1, len(low)),
-                counts=np.array(content["counts"]),
-                spreads=np.array(content["spreads"]).reshape(-1, len(low)),
+                numbers=_floats(content["numbers"]).reshape(-1, BINS),
+                levels=tuple(_floats(counted) for counted in content["levels"]),
+                centres=_floats(content["centres"]).reshape(-1, len(low)),
+                counts=_floats(content["counts"]),
+                spreads=_floats(content["spreads"]).reshape(-1, len(low)),
                 noise=(float(content["noise"][0]), float(content["noise"][1])),
                 title=str(content["title"]),
                 multiplier=float(content["multiplier"]),
                 neighbours=Neighbours(content["neighbours"]),
                 schema=content["schema"],
             )
+            if not found._fit_together:
+                raise ValueError("its parts don't fit together")
+            return found
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise ResultError(
                 f"{str(file)!r} isn't a private reference set that was saved here ({error}). "
                 "Move it away to have a new one made, which has to be paid for."
             ) from error
+
+    @property
+    def _fit_together(self) -> bool:
+        """Whether there is one of everything for each column, level and centre."""
+        layout, k = self.layout, len(self.centres)
+        return (
+            len(layout.low) == len(layout.high)
+            and len(self.numbers) == len(layout.numbers)
+            and [len(counted) for counted in self.levels]
+            == [group.stop - group.start for group in layout.groups]
+            and k == len(self.counts) == len(self.spreads) > 0
+        )
+
+
+def _floats(values: Any) -> Floats:
+    """What a file holds as finite numbers."""
+    found = np.array(values, dtype=np.float64)
+    if not np.isfinite(found).all():
+        raise ValueError("it holds a number that isn't finite")
+    return found
 
 
 def facts(
