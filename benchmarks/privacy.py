@@ -195,7 +195,6 @@ def measured(cell: Cell, at: Ready, asked: int) -> dict[str, Any]:
     holds = np.concatenate([judge.valid(r, found.step.scorer_) for r in found.results])
     reached = [p for own in found.routes for p in own if p.outcome is sl.Outcome.REACHED]
     alone = [("alone" in path.reason) for path in reached]
-    angles, heard = compared(found.step, at, people.iloc[:ANGLES])
     return {
         **{key: getattr(cell, key) for key in KEYS},
         "delta": at.delta,
@@ -209,9 +208,7 @@ def measured(cell: Cell, at: Ready, asked: int) -> dict[str, Any]:
         "distance_to_positives": figures["distance_to_positives"],
         "path_steps": figures["path_steps"],
         "model_alone": mean(np.array(alone)) if cell.way == PER_DIRECTION else math.nan,
-        "angle": mean(angles),
-        "angle_median": float(np.median(angles)) if len(angles) else math.nan,
-        "heard": heard,
+        **compared(found.step, at, people.iloc[:ANGLES]),
         "spent": found.spent,
         "ms_a_person": 1e3 * found.seconds / max(len(people), 1),
         "seconds_fit": found.seconds_fit,
@@ -246,40 +243,49 @@ def in_fair_space(found: Answers, at: Ready) -> metrics.Paths:
 # ---- directions -----------------------------------------------------------------------------
 
 
-def compared(step: sl.StEP, at: Ready, people: pd.DataFrame) -> tuple[Floats, float]:
-    """Angles in degrees between private and exact directions at people's starts, and the share of
-    directions of which anything is heard above the noise."""
-    if step.privacy is None:
-        return np.empty(0), math.nan
+def compared(step: sl.StEP, at: Ready, people: pd.DataFrame) -> dict[str, float]:
+    """How far private directions at people's starts are off the exact ones, in degrees.
+
+    heard           the share of directions of which anything is heard above the noise
+    angle_released  the mean angle of directions with all their noise, heard or not
+    """
+    angles: Floats = np.empty(0)
+    released = heard = math.nan
     space = step.space_
-    starts = space.encode(people)[:, space.changeable]
     if isinstance(step.privacy, sl.PayOnce):
-        plan = layout(space)
-        real = plan.clipped(space.encode(at.positives)[:, space.changeable])
+        starts = space.encode(people)[:, space.changeable]
+        real = layout(space).clipped(space.encode(at.positives)[:, space.changeable])
         made_up = step.reference_.points[:, space.changeable]
         exact, private = (directions(starts, rows, sl.Unit()) for rows in (real, made_up))
-        return between_degrees(private, exact), math.nan
-    walker = step._walker()
-    assert isinstance(walker, Paid)
-    pairs = [noisy_and_exact(walker, step, people.iloc[[i]]) for i in range(len(people))]
-    private, exact = (np.concatenate(side) for side in zip(*pairs, strict=True))
-    return between_degrees(private, exact), float(private.any(axis=1).mean())
+        angles = between_degrees(private, exact)
+    elif isinstance(walker := step._walker(), Paid):
+        asked = [at_start(walker, step, people.iloc[[i]]) for i in range(len(people))]
+        noisy, private, exact = (np.concatenate(part) for part in zip(*asked, strict=True))
+        angles = between_degrees(private, exact)
+        released = mean(between_degrees(noisy, exact))
+        heard = mean(np.asarray(private.any(axis=1)))
+    return {
+        "angle": mean(angles),
+        "angle_median": float(np.median(angles)) if len(angles) else math.nan,
+        "angle_released": released,
+        "heard": heard,
+    }
 
 
-def noisy_and_exact(walker: Paid, step: sl.StEP, person: pd.DataFrame) -> tuple[Floats, Floats]:
-    """What a person's paths hear at their start, and the same sums without noise.
+def at_start(walker: Paid, step: sl.StEP, person: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
+    """A person's noisy directions, what is heard of them, and the same sums without noise.
 
     Of clusters that hold a positive this person could become; paid for by nobody.
     """
-    space, held = step.space_, walker.held
+    space = step.space_
     asked = Asked(walker, sl.Feasible.of(space, person), step.scorer_)
     start = np.repeat(space.encode(person)[:, space.changeable], PATHS, axis=0)
     rows = asked.positives, asked.clusters, walker.alpha
-    noisy = noisy_directions(start, *rows, held.multiplier, neighbours=walker.pay.neighbours)
+    noisy = noisy_directions(start, *rows, walker.held.multiplier, neighbours=walker.pay.neighbours)
     bound = bounded(walker.alpha)
     units = exact_sum(pulls(start, *rows), bound, groups=asked.clusters, count=PATHS)
     some = np.bincount(asked.clusters, minlength=PATHS) > 0
-    return asked.heard(noisy)[some], units[some] * (bound / UNITS)
+    return noisy[some], asked.heard(noisy)[some], units[some] * (bound / UNITS)
 
 
 def between_degrees(private: Floats, exact: Floats) -> Floats:

@@ -122,9 +122,12 @@ class Walk:
         return tuple(self._locked)
 
     def __repr__(self) -> str:
-        state = "done" if self.done else "directions not asked for yet"
-        if self._plan is not None and not self.done:  # looking at a walk mustn't cost anything
-            state = f"{sum(path.steps > 0 for path in self._plan)} offers"
+        if self.done:
+            state = "done"
+        elif self._plan is None and self._planner is not self._step:
+            state = "no offers asked for yet"  # looking at a walk mustn't cost anything
+        else:
+            state = f"{sum(path.steps > 0 for path in self._paths())} offers"
         return f"Walk(score={self.score:.3f}, {len(self.history)} events, {state})"
 
     @property
