@@ -112,7 +112,8 @@ def _words(lines: pd.DataFrame) -> str:
         "the mean one, in degrees, at the start of 100 people, to the direction without noise "
         "(paid per direction; one of which nothing is heard counts as 90) or to the one over the "
         "real positives (paid once). A cluster with few rows that a person could become is lost in "
-        "the noise, which draws the mean away from the median. The noise has no seed: another run differs by chance."
+        "the noise, which draws the mean away from the median. The noise has no seed: another run "
+        "differs by chance."
     )
 
 
