@@ -12,7 +12,8 @@ export STEPLADDER_DATA := $(abspath $(STEPLADDER_DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check format bench bench-paper bench-page bench-speed clean clean-env
+.PHONY: help env demo test check format bench bench-paper bench-page bench-speed bench-privacy \
+  audit-privacy clean clean-env
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +53,13 @@ bench-speed: $(STAMP) ## time the published method against a plain loop
 bench: $(STAMP) ## every table of the paper in small: a few minutes, ends with the comparison
 	$(BIN)/stepladder bench run small --out build/bench/small
 	$(BIN)/stepladder bench compare build/bench/small
+
+bench-privacy: $(STAMP) ## what privacy costs, both ways of paying, on six tasks: an hour or two, resumable
+	$(BIN)/python benchmarks/privacy.py run
+	$(BIN)/python benchmarks/privacy.py page
+
+audit-privacy: $(STAMP) ## attack both ways of paying, and a broken mechanism: some minutes
+	$(BIN)/python benchmarks/privacy_audit.py
 
 SWEEPS := goal k step alpha face cchvae
 

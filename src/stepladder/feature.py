@@ -3,6 +3,9 @@
 Three kinds (numeric, ordinal, categorical), each with a `Change`: any, increase, decrease or
 never. (Coming from DiCE: `features_to_vary` is every feature whose change isn't never, and
 `permitted_range` is `bounds` or `levels`.)
+
+A feature also holds the words to speak of it: its label, its unit, and what a rise and a fall are
+called. No rule and no distance depends on them.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,6 +25,9 @@ from stepladder.errors import SchemaError, listing
 Level = bool | int | float | str
 Bounds = tuple[float | None, float | None]
 Span = tuple[float, float]
+
+WORDS = ("label", "unit", "percent", "times", "rise", "fall")
+"""The settings that are only words."""
 
 
 class Change(StrEnum):
@@ -42,8 +48,10 @@ class _Feature:
 
     name: str
     change: Change = Change.ANY
+    label: str = ""
+    """what people call it: the name with spaces for underscores unless another is given"""
 
-    def __init__(self, name: str, change: Change | str) -> None:
+    def __init__(self, name: str, change: Change | str, label: str | None) -> None:
         self._set(name=name)
         if not isinstance(name, str):
             raise self._wrong("name must be a text", name)
@@ -54,6 +62,19 @@ class _Feature:
         except ValueError:
             known = listing(how.value for how in Change)
             raise self._wrong(f"change must be one of {known}", change) from None
+        if label is not None and not self._text("label", label):
+            raise self._wrong("label must not be empty; leave it out to use the name", label)
+        self._set(label=self._usual_label if label is None else label)
+
+    @property
+    def _usual_label(self) -> str:
+        return self.name.replace("_", " ").strip() or self.name
+
+    def _text(self, setting: str, value: Any) -> str:
+        """Words as they were given, in one line and without space around them."""
+        if not isinstance(value, str) or value != " ".join(value.split()):
+            raise self._wrong(f"{setting} must be a text of one line, without space around", value)
+        return value
 
     def _set(self, **settings: Any) -> None:
         for key, value in settings.items():
@@ -79,7 +100,15 @@ class _Feature:
         }
         if "change" in said:
             said["change"] = said["change"].value
+        if self.label == self._usual_label:
+            del said["label"]
         return {key: list(v) if isinstance(v, tuple) else v for key, v in said.items()}
+
+    @property
+    def rules(self) -> Self:
+        """The same feature without the words: what is left decides what a person may do."""
+        rules = {key: value for key, value in self.settings.items() if key not in WORDS}
+        return type(self)(self.name, **rules)
 
     def __repr__(self) -> str:
         said = "".join(
@@ -97,6 +126,11 @@ class Numeric(_Feature):
     units, law, custom or documentation. It's no constraint (a row outside it is valid); private
     use takes its scale from it.
 
+    For people: `unit` is what a value is counted in ("$", "years", "$ a month", "% of income"),
+    `percent` shows a share as per cent, and `times` is what to multiply by to get the unit: 1000
+    where the table holds thousands. `rise` and `fall` are what to do to raise or lower it, where
+    "raise" and "lower" won't do: "pay down debts".
+
     >>> Numeric("income", bounds=(0, None), typical=(0, 20_000))
     Numeric('income', bounds=(0.0, None), typical=(0.0, 20000.0))
     """
@@ -106,8 +140,13 @@ class Numeric(_Feature):
     integer: bool = False
     decimals: int | None = None
     typical: Span | None = None
+    unit: str = ""
+    percent: bool = False
+    times: float = 1
+    rise: str = ""
+    fall: str = ""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # every setting has a name and a meaning of its own
         self,
         name: str,
         *,
@@ -116,8 +155,14 @@ class Numeric(_Feature):
         integer: bool = False,
         decimals: int | None = None,
         typical: Sequence[float] | None = None,
+        label: str | None = None,
+        unit: str = "",
+        percent: bool = False,
+        times: float = 1,
+        rise: str = "",
+        fall: str = "",
     ) -> None:
-        super().__init__(name, change)
+        super().__init__(name, change, label)
         if not isinstance(integer, bool | np.bool_):
             raise self._wrong("integer must be True or False", integer)
         whole_number = isinstance(decimals, Integral) and not isinstance(decimals, bool)
@@ -133,6 +178,25 @@ class Numeric(_Feature):
         self._check_bounds()
         if typical is not None:
             self._set(typical=self._checked_typical(typical))
+        self._set(rise=self._text("rise", rise), fall=self._text("fall", fall))
+        self._set_unit(unit, percent, times)
+
+    def _set_unit(self, unit: str, percent: bool, times: float) -> None:
+        if not isinstance(percent, bool | np.bool_):
+            raise self._wrong("percent must be True or False", percent)
+        if isinstance(times, bool) or not _is_finite(times) or times <= 0:
+            raise self._wrong("times must be a number above 0", times)
+        if percent and (unit or times != 1):
+            raise self._wrong(
+                "percent=True says unit and times by itself; leave them out, or spell it out with "
+                'unit="% of income", times=100'
+            )
+        times = float(times)
+        self._set(
+            unit=self._text("unit", unit),
+            percent=bool(percent),
+            times=int(times) if times.is_integer() else times,
+        )
 
     def _pair(self, bounds: Sequence[float | None]) -> Bounds:
         ends = list(bounds) if isinstance(bounds, Iterable) else []
@@ -201,8 +265,14 @@ class _Levelled(_Feature):
 
     levels: tuple[Level, ...] | None = None
 
-    def __init__(self, name: str, change: Change | str, levels: Iterable[Level] | None) -> None:
-        super().__init__(name, change)
+    def __init__(
+        self,
+        name: str,
+        change: Change | str,
+        label: str | None,
+        levels: Iterable[Level] | None,
+    ) -> None:
+        super().__init__(name, change, label)
         self._set(levels=None if levels is None else self._listed(levels))
 
     def _listed(self, levels: Iterable[Level]) -> tuple[Level, ...]:
@@ -226,11 +296,15 @@ class _Levelled(_Feature):
 class Ordinal(_Levelled):
     """A level on a ladder: `levels` from lowest to highest.
 
+    `rise` and `fall` are what to do to get up or down it, where "raise" and "lower" won't do.
+
     >>> Ordinal("education", levels=["school", "bachelor", "master"], change="increase")
     Ordinal('education', change='increase', levels=('school', 'bachelor', 'master'))
     """
 
     kind: ClassVar[str] = "ordinal"
+    rise: str = ""
+    fall: str = ""
 
     def __init__(
         self,
@@ -238,8 +312,12 @@ class Ordinal(_Levelled):
         *,
         levels: Iterable[Level] | None = None,
         change: Change | str = Change.ANY,
+        label: str | None = None,
+        rise: str = "",
+        fall: str = "",
     ) -> None:
-        super().__init__(name, change, levels)
+        super().__init__(name, change, label, levels)
+        self._set(rise=self._text("rise", rise), fall=self._text("fall", fall))
         if self.levels is None:
             raise SchemaError(
                 f"Ordinal({name!r}) needs its levels, lowest first: "
@@ -273,8 +351,9 @@ class Categorical(_Levelled):
         levels: Iterable[Level] | None = None,
         change: Change | str = Change.ANY,
         onehot: Sequence[str] | None = None,
+        label: str | None = None,
     ) -> None:
-        super().__init__(name, change, onehot if levels is None else levels)
+        super().__init__(name, change, label, onehot if levels is None else levels)
         self._set(onehot=None if onehot is None else tuple(onehot))
         if self.change not in (Change.ANY, Change.NEVER):
             raise self._wrong(

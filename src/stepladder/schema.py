@@ -92,10 +92,19 @@ class Schema:
                 f"It has {listing(self.names)}."
             ) from None
 
+    @property
+    def rules(self) -> Schema:
+        """The same schema without labels, units and other words: two that say the same are equal.
+
+        What was planned or saved under one schema holds under any other with the same rules.
+        """
+        return Schema(feature.rules for feature in self.features)
+
     def differs_in(self, fitted: Schema) -> str | None:
         """The first feature of which a fitted schema says otherwise; None if there's none.
 
-        A category whose levels are undeclared here agrees with any levels that were learned.
+        Words such as labels and units play no part. A category whose levels are undeclared here
+        agrees with any levels that were learned.
         """
         if set(self.names) != set(fitted.names):
             return next(iter(set(self.names) ^ set(fitted.names)))
@@ -105,7 +114,7 @@ class Schema:
             if undeclared and isinstance(other, Categorical):
                 agrees = feature.change is other.change
             else:
-                agrees = feature == other
+                agrees = feature.rules == other.rules
             if not agrees:
                 return feature.name
         return None

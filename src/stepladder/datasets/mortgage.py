@@ -34,7 +34,14 @@ SCHEMA = Schema(
         # A month's income of the household. Nobody is advised to earn less. Most households that
         # bought a home had 12,000 to 144,000 dollars a year.
         Numeric(
-            "income", integer=True, bounds=(1, None), change="increase", typical=(1_000, 12_000)
+            "income",
+            integer=True,
+            bounds=(1, None),
+            change="increase",
+            typical=(1_000, 12_000),
+            label="household income",
+            unit="$ a month",
+            rise="raise income",
         ),
         # A month's cost of the home: a lower rate, a longer term, cheaper insurance. The table's
         # lowest is $154, so no plan goes below $150. Lenders ask for 28 per cent of the income at
@@ -45,29 +52,47 @@ SCHEMA = Schema(
             bounds=(150, None),
             change="decrease",
             typical=(300, 3_000),
+            label="housing costs",
+            unit="$ a month",
         ),
         # A month's payments on other debts: can be paid off, and no plan says to borrow more.
         # Lenders ask for 36 per cent of the income at most for all debts, so 8 are left for these.
         Numeric(
-            "other_debts", integer=True, bounds=(0, None), change="decrease", typical=(0, 1_000)
+            "other_debts",
+            integer=True,
+            bounds=(0, None),
+            change="decrease",
+            typical=(0, 1_000),
+            label="payments on other debts",
+            unit="$ a month",
+            fall="pay down other debts",
         ),
         # Thousands of dollars, as in the table. A larger down payment makes the loan smaller.
         # The federal agencies bought loans up to 187 in 1990; some are larger.
-        Numeric("loan", integer=True, bounds=(1, None), change="decrease", typical=(20, 250)),
+        Numeric(
+            "loan",
+            integer=True,
+            bounds=(1, None),
+            change="decrease",
+            typical=(20, 250),
+            unit="$",
+            times=1000,
+            fall="borrow less",
+        ),
         # The home is the one they applied for.
-        Numeric("price", integer=True, change="never"),
+        Numeric("price", integer=True, change="never", label="home price", unit="$", times=1000),
         # Accounts can be brought up to date, one level at a time.
-        Ordinal("credit_record", levels=CREDIT, change="increase"),
+        Ordinal("credit_record", levels=CREDIT, change="increase", rise="mend credit record"),
         # Past mortgage payments and a bankruptcy can't be undone.
         Ordinal("mortgage_record", levels=MORTGAGE, change="never"),
         Categorical("bankruptcy", levels=NO_YES, change="never"),
         # Something the applicant stated couldn't be verified: documents can be handed in.
-        Ordinal("paperwork", levels=PAPERWORK, change="increase"),
+        Ordinal("paperwork", levels=PAPERWORK, change="increase", rise="complete paperwork"),
         # Not ours to advise on.
-        Categorical("self_employed", levels=NO_YES, change="never"),
-        Numeric("dependents", integer=True, change="never"),
+        Categorical("self_employed", levels=NO_YES, change="never", label="self-employment"),
+        Numeric("dependents", integer=True, change="never", label="number of dependents"),
         # Part of the home, like its price.
-        Numeric("units", integer=True, change="never"),
+        Numeric("units", integer=True, change="never", label="number of units"),
     ]
 )
 
