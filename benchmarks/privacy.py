@@ -3,7 +3,7 @@
     python benchmarks/privacy.py run                     everything: hours, resumable
     python benchmarks/privacy.py run --only adult/dnn    one dataset and model
     python benchmarks/privacy.py run --people 20         fewer people, to see that it works
-    python benchmarks/privacy.py page                    write the tables into docs/privacy.md
+    python benchmarks/privacy.py page                    write the tables into docs/privacy-results.md
 
 Every cell (dataset, model, way of paying, ε) is one line of results/privacy/utility.csv, written
 as soon as it's measured; one that is there, with as many people, isn't measured again. The noise
@@ -42,7 +42,7 @@ from stepladder.scorer import Scorer
 
 ROOT = Path(__file__).parents[1]
 CSV = ROOT / "results" / "privacy" / "utility.csv"
-PAGE = ROOT / "docs" / "privacy.md"
+PAGE = ROOT / "docs" / "privacy-results.md"
 
 DATASETS = "credit_default", "give_me_some_credit", "adult"
 TASKS = tuple(product(DATASETS, ("logistic_regression", "dnn")))

@@ -1,4 +1,4 @@
-"""The tables of docs/privacy.md, from the lines that benchmarks/privacy.py measured."""
+"""The tables of docs/privacy-results.md, from the lines that benchmarks/privacy.py measured."""
 
 from __future__ import annotations
 
