@@ -3,7 +3,7 @@
     python benchmarks/privacy.py run                     everything: hours, resumable
     python benchmarks/privacy.py run --only adult/dnn    one dataset and model
     python benchmarks/privacy.py run --people 20         fewer people, to see that it works
-    python benchmarks/privacy.py page                    write the tables into docs/privacy-results.md
+    python benchmarks/privacy.py page                    write the tables of docs/privacy-results.md
 
 Every cell (dataset, model, way of paying, ε) is one line of results/privacy/utility.csv, written
 as soon as it's measured; one that is there, with as many people, isn't measured again. The noise
@@ -36,7 +36,7 @@ from stepladder.bench import judge
 from stepladder.bench import spec as specs
 from stepladder.bench.tasks import Task, prepare
 from stepladder.kernels.direction import directions
-from stepladder.methods.step.private import Asked, Paid, layout
+from stepladder.methods.step.private import Enquiry, Paid, layout
 from stepladder.privacy.mechanism import UNITS, bounded, exact_sum, noisy_directions, pulls
 from stepladder.scorer import Scorer
 
@@ -278,14 +278,17 @@ def at_start(walker: Paid, step: sl.StEP, person: pd.DataFrame) -> tuple[Floats,
     Of clusters that hold a positive this person could become; paid for by nobody.
     """
     space = step.space_
-    asked = Asked(walker, sl.Feasible.of(space, person), step.scorer_)
+    enquiry = Enquiry(walker, sl.Feasible.of(space, person), step.scorer_)
+    positives, clusters = enquiry.positives
     start = np.repeat(space.encode(person)[:, space.changeable], PATHS, axis=0)
-    rows = asked.positives, asked.clusters, walker.alpha
-    noisy = noisy_directions(start, *rows, walker.held.multiplier, neighbours=walker.pay.neighbours)
+    rows = positives, clusters, walker.alpha
+    noisy = noisy_directions(
+        start, *rows, walker.held.multiplier, neighbours=walker.pay.budget.neighbours
+    )
     bound = bounded(walker.alpha)
-    units = exact_sum(pulls(start, *rows), bound, groups=asked.clusters, count=PATHS)
-    some = np.bincount(asked.clusters, minlength=PATHS) > 0
-    return noisy[some], asked.heard(noisy)[some], units[some] * (bound / UNITS)
+    units = exact_sum(pulls(start, *rows), bound, groups=clusters, count=PATHS)
+    some = np.bincount(clusters, minlength=PATHS) > 0
+    return noisy[some], enquiry.heard(noisy)[some], units[some] * (bound / UNITS)
 
 
 def between_degrees(private: Floats, exact: Floats) -> Floats:

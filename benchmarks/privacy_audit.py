@@ -32,7 +32,8 @@ from scipy.stats import beta
 import stepladder as sl
 from stepladder.kernels.alpha import Alpha, Unit, Volcano
 from stepladder.privacy import mechanism
-from stepladder.privacy.mechanism import UNITS, Neighbours, bounded, noisy_directions, pulls
+from stepladder.privacy.mechanism import UNITS, bounded, noisy_directions, pulls
+from stepladder.privacy.neighbours import Neighbours
 from stepladder.privacy.reference import Layout, facts
 
 Floats = NDArray[np.float64]

@@ -140,7 +140,10 @@ class Template:
 
     @classmethod
     def of(cls, frame: Frame) -> Template:
-        return cls(read(frame).head(0).to_native())
+        table = read(frame)
+        if table.implementation.is_pyarrow():  # an empty slice of it would still hold all its rows
+            return cls(table.to_native().schema.empty_table())
+        return cls(table.head(0).to_native())
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,12 @@ class Scorer:
         self._ask = self._asking()
         self._order = None if self.takes_points else _trained_order(model, self.name, space)
         self.desired = _desired(model, goal, self.name)
+
+    def apart(self) -> Scorer:
+        """The same scorer with counts of its own, from 0."""
+        other = copy(self)
+        other.calls = other.rows = 0
+        return other
 
     def _asking(self) -> Ask:
         columns = self.space.width if self.takes_points else len(self.space.schema.columns)

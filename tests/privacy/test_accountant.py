@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from stepladder.errors import BudgetError, ExtraError, ParameterError, ResultError, StepladderError
 from stepladder.privacy.accountant import Budget, Statement
+from stepladder.privacy.ledger import Entry
 
 NOT_NUMBERS = [True, math.nan, "1", None, [1.0], 1j]
 
@@ -194,28 +195,34 @@ def test_the_sum_is_exact_however_many_parts_it_has():
 # -------------------------------------------------------------------------------- what it says
 
 
-def test_a_refusal_says_the_cost_what_is_left_and_how_much_noise_would_do():
+def test_a_refusal_says_the_cost_what_is_left_and_what_would_fit():
     budget = Budget(1, 1e-6)
     budget.spend(6.0, "the reference set")
     with pytest.raises(BudgetError) as refused:
         budget.spend(4.5, "a direction", count=2)
     assert str(refused.value) == (
         "'a direction' would cost ε = 1.358 and bring what is spent to ε = 1.554 at δ = 1e-06, "
-        "more than the budget of 1, of which 0.31 is left. Nothing was spent. The rest affords a "
-        "multiplier of 8.414 instead of 4.5."
+        "more than the budget of 1, of which 0.31 is left. Nothing was spent. With more noise, a "
+        "query of ε = 0.692 by itself would still fit."
     )
-    budget.spend(8.414, "a direction", count=2)
 
 
 @given(st.floats(0.01, 0.99), st.integers(1, 100), st.floats(0.01, 1))
-def test_the_noise_that_a_refusal_names_is_enough(share, count, epsilon):
+def test_the_query_that_a_refusal_names_does_fit(share, count, epsilon):
     budget = Budget(epsilon, 1e-9)
     budget.spend(budget.multiplier(share=share), "a share")
-    with pytest.raises(BudgetError, match="affords a multiplier of") as refused:
+    with pytest.raises(BudgetError, match="would still fit") as refused:
         budget.spend(budget.multiplier() / 2, "too much", count)
-    named = float(str(refused.value).split("multiplier of ")[1].split()[0])
-    assert budget.affords(named, count)
-    assert not budget.affords(named * 0.99, count)
+    named = float(str(refused.value).split("a query of ε = ")[1].split()[0])
+    assert budget.affords(Budget(named * 0.99, 1e-9).multiplier())
+    assert not budget.affords(Budget(named * 1.01, 1e-9).multiplier())
+
+
+def test_more_than_the_budget_is_never_hidden():
+    budget = Budget(1, 1e-6)
+    budget._ledger.spend(Entry("", "behind its back", 0.3, 1), lambda totals: None)
+    assert budget.spent > 10
+    assert (budget.left, budget.rest) == (0, 0)
 
 
 def test_a_budget_that_is_used_up_says_so():

@@ -21,6 +21,7 @@ import pytest
 from stepladder.errors import BudgetError, ParameterError
 from stepladder.privacy.accountant import Budget
 from stepladder.privacy.ledger import Entry, File, Memory
+from stepladder.privacy.neighbours import Neighbours
 
 SPENDERS = Path(__file__).with_name("spenders.py")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -33,7 +34,8 @@ def path(tmp_path) -> Path:
 
 @pytest.fixture(params=["memory", "file"])
 def ledger(request, path):
-    return Memory(1.0, 1e-6) if request.param == "memory" else File.make(path, 1.0, 1e-6)
+    limits = 1.0, 1e-6, Neighbours.ADD_OR_REMOVE
+    return Memory(*limits) if request.param == "memory" else File.make(path, *limits)
 
 
 # Libraries start threads of their own when they are imported: BLAS, and Arrow's allocator.
@@ -222,8 +224,8 @@ def test_every_commit_waits_for_the_disk(path, monkeypatch):
         "INSERT OR REPLACE INTO spends VALUES (1, '', '', 1e9, 1)",
         "UPDATE limits SET epsilon = 100",
         "DELETE FROM limits",
-        "INSERT OR REPLACE INTO limits VALUES (1, 1, 100.0, 1e-6, '')",
-        "INSERT INTO limits VALUES (2, 1, 100.0, 1e-6, '')",
+        "INSERT OR REPLACE INTO limits VALUES (1, 1, 100.0, 1e-6, 'replace_one', '')",
+        "INSERT INTO limits VALUES (2, 1, 100.0, 1e-6, 'replace_one', '')",
     ],
 )
 def test_a_ledger_can_only_be_added_to(path, statement):
@@ -246,14 +248,22 @@ def test_nothing_can_be_added_that_pays_back(path, values):
 # --------------------------------------------------------------------------- what can be wrong
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(2, 1e-6), (1, 1e-7), (0.5, 1e-5)])
-def test_a_ledger_keeps_the_limits_it_was_made_with(path, epsilon, delta):
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "neighbours"),
+    [
+        (2, 1e-6, "add_or_remove"),
+        (1, 1e-7, "add_or_remove"),
+        (0.5, 1e-5, "add_or_remove"),
+        (1, 1e-6, "replace_one"),
+    ],
+)
+def test_a_ledger_keeps_the_limits_it_was_made_with(path, epsilon, delta, neighbours):
     Budget(1, 1e-6, ledger=path)
     with pytest.raises(BudgetError) as refused:
-        Budget(epsilon, delta, ledger=path)
+        Budget(epsilon, delta, neighbours=neighbours, ledger=path)
     said = str(refused.value)
-    assert f"{path} was made for ε = 1 and δ = 1e-06" in said
-    assert f"not for ε = {epsilon:g} and δ = {delta:g}" in said
+    assert f"{path} was made for ε = 1, δ = 1e-06 and add_or_remove neighbours" in said
+    assert f"not for ε = {epsilon:g}, δ = {delta:g} and {neighbours} neighbours" in said
     assert "Budget.open(path)" in said
 
 
@@ -475,7 +485,7 @@ def test_threads_that_make_one_ledger_at_once_make_one(path):
 
     def maker(_: int) -> str:
         start.wait()
-        return File.make(path, 1.0, 1e-6).limits.made
+        return File.make(path, 1.0, 1e-6, Neighbours.ADD_OR_REMOVE).limits.made
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(maker, range(8)))) == 1

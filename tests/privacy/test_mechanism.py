@@ -22,7 +22,6 @@ from stepladder.kernels.direction import directions
 from stepladder.privacy import mechanism
 from stepladder.privacy.mechanism import (
     UNITS,
-    Neighbours,
     bounded,
     exact_sum,
     noisy_counts,
@@ -31,6 +30,7 @@ from stepladder.privacy.mechanism import (
     pulls,
     with_noise,
 )
+from stepladder.privacy.neighbours import Neighbours
 
 BOUNDED = [
     Unit(),

@@ -13,7 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 from stepladder.errors import ResultError
 from stepladder.privacy import mechanism
-from stepladder.privacy.mechanism import UNITS, Neighbours
+from stepladder.privacy.mechanism import UNITS
+from stepladder.privacy.neighbours import Neighbours
 from stepladder.privacy.reference import (
     BINS,
     RELEASES,
@@ -294,7 +295,7 @@ def test_saved_facts_are_the_same_facts(found, tmp_path):
         assert ours.shape == theirs.shape
         assert np.array_equal(ours, theirs)
     assert [counted.tolist() for counted in loaded.levels] == [c.tolist() for c in found.levels]
-    for name in ("noise", "title", "multiplier", "neighbours", "schema"):
+    for name in ("noise", "title", "multiplier", "neighbours", "made_for"):
         assert getattr(loaded, name) == getattr(found, name)
     assert np.array_equal(made_up(found, 30, rng()), made_up(loaded, 30, rng()))
     assert [file.name for file in tmp_path.iterdir()] == ["facts.json"]

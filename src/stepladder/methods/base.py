@@ -136,7 +136,8 @@ class Method(ABC):
             raise PositivesError(_no_positives(scorer, scores, accepted, len(values)))
         table = ReferenceTable(space, scorer, values[whole], scores, accepted, positive)
         self._learn(table)
-        self.space_, self.scorer_ = space, scorer
+        # How many rows it was asked about so far is something that only fitting may know.
+        self.space_, self.scorer_ = space, scorer.apart() if self.is_private else scorer
         self.positives_, self.counts_ = self._told(table, len(values))
         return self
 

@@ -26,6 +26,7 @@ from stepladder.errors import (
     listing,
 )
 from stepladder.feasible import Feasible
+from stepladder.feature import Change
 from stepladder.frames import Frame
 from stepladder.methods.pace import Pace
 from stepladder.path import Outcome, Path
@@ -124,8 +125,8 @@ class Walk:
     def __repr__(self) -> str:
         if self.done:
             state = "done"
-        elif self._plan is None and self._planner is not self._step:
-            state = "no offers asked for yet"  # looking at a walk mustn't cost anything
+        elif self._unasked:
+            state = "no offers asked for yet"
         else:
             state = f"{sum(path.steps > 0 for path in self._paths())} offers"
         return f"Walk(score={self.score:.3f}, {len(self.history)} events, {state})"
@@ -155,6 +156,8 @@ class Walk:
         """Why there's nothing (more) to offer; empty while there is."""
         if self.done:
             return "the goal is met"
+        if self._unasked:
+            return "directions haven't been asked for from here"
         paths = self._paths()
         return "" if any(path.steps for path in paths) else paths[0].reason
 
@@ -182,19 +185,21 @@ class Walk:
         planned = [
             c for c, p in enumerate(self._plan or []) if p.steps and (p.values[1] == seen).all()
         ]
-        self._move(seen)
+        if (seen != self._row).any():
+            self._move(seen)
         self._note("observe", path=planned[0] if planned else None)
 
     def lock(self, feature: str) -> None:
         """The person can't change this feature; no offer from now on will."""
-        self._step.space_.schema.position(feature)
+        place = self._step.space_.schema.position(feature)
         if self._step.is_published:
             raise ParameterError(
                 "The published method knows no locks. Use sl.StEP() for walks with locks."
             )
         if feature not in self._locked:
             self._locked.append(feature)
-            self._move(self._row)
+            if self._step.space_.schema.features[place].change is not Change.NEVER:
+                self._move(self._row)
             self._note("lock", feature=feature)
 
     def unlock(self, feature: str) -> None:
@@ -228,7 +233,14 @@ class Walk:
             plan = self._plan or []
             content["paid"] = {
                 "releases": self._releases,
-                "plan": [[self._named(row) for row in path.values] for path in plan],
+                "plan": [
+                    {
+                        "outcome": path.outcome.value,
+                        "reason": path.reason,
+                        "rows": [self._named(row) for row in path.values],
+                    }
+                    for path in plan
+                ],
             }
         return json.dumps(content, allow_nan=False)
 
@@ -255,9 +267,7 @@ class Walk:
             if content["followed"] is not None:
                 walk._follow(int(content["followed"]["path"]), content["followed"]["rows"])
             if paid := content.get("paid"):
-                walk._releases = int(paid["releases"])
-                plan = [walk._taken_up(rows) for rows in paid["plan"]]
-                walk._plan = [path for path in plan if path is not None] or None
+                walk._take_up_paid(paid)
         except ResultError:
             raise
         except (StepladderError, KeyError, TypeError, ValueError) as error:
@@ -271,6 +281,20 @@ class Walk:
         path = self._taken_up(rows)
         if path is not None and slot < self._step.reference_.slots:
             self._followed = (slot, path)
+
+    def _take_up_paid(self, paid: dict[str, Any]) -> None:
+        """Take up what was paid for, unless it isn't what this person could do any more."""
+        if isinstance(paid["releases"], bool) or not paid["releases"] >= 0:
+            raise ValueError(f"{paid['releases']!r} isn't a number of releases")
+        self._releases = int(paid["releases"])
+        plan = []
+        for saved in paid["plan"]:
+            path = self._taken_up(saved["rows"])
+            if path is None:
+                return
+            plan.append(replace(path, outcome=Outcome(saved["outcome"]), reason=saved["reason"]))
+        if len(plan) == self._step.reference_.slots:
+            self._plan = plan
 
     def _taken_up(self, rows: list[dict[str, Any]]) -> Path | None:
         """The path of saved rows; None if it isn't one this person could walk from here."""
@@ -306,8 +330,13 @@ class Walk:
         if not isinstance(self._step.privacy, PayPerDirection):
             return self._step
         planner = copy(self._step)
-        planner.max_steps = 1
+        planner._next_only = True
         return planner
+
+    @property
+    def _unasked(self) -> bool:
+        """Whether it would cost something to say more: a look at a walk never does."""
+        return self._plan is None and self._planner is not self._step
 
     def _offer(self, slot: int, path: Path) -> Offer:
         before, after = path.values[0], path.values[1]

@@ -30,6 +30,7 @@ import numpy as np
 
 from stepladder.errors import BudgetError, ExtraError, ParameterError, ResultError
 from stepladder.privacy.ledger import Entry, File, Ledger, Limits, Memory, Totals, now
+from stepladder.privacy.neighbours import Neighbours
 
 _EPSILONS = 1e-6, 1e9  # beyond these the noise isn't known exactly enough
 _LEAST_DELTA = 1e-100  # nor is it below this
@@ -89,6 +90,9 @@ class Statement:
 class Budget:
     """(ε, δ) to spend on one table. Refuses a query that would overdraw, before noise is drawn.
 
+    `neighbours` says which two tables nobody is to tell apart: "add_or_remove", where one has a row
+    more, or "replace_one", which takes twice the noise.
+
     In memory, or with `ledger` in a file that threads and processes share and that outlives them.
     A spend counts once it is written, whether or not its answer was ever given. There is no second
     budget in a copy: a copy is the same budget, and only one with a ledger can be pickled.
@@ -105,7 +109,12 @@ class Budget:
     _limit: float
 
     def __init__(
-        self, epsilon: float, delta: float, *, ledger: str | os.PathLike[str] | None = None
+        self,
+        epsilon: float,
+        delta: float,
+        *,
+        neighbours: Neighbours | str = Neighbours.ADD_OR_REMOVE,
+        ledger: str | os.PathLike[str] | None = None,
     ) -> None:
         within = _number(epsilon), _number(delta)
         if not _EPSILONS[0] <= within[0] <= _EPSILONS[1]:
@@ -121,7 +130,16 @@ class Budget:
                 "about 1/n² for a table of n rows is usual."
             )
         _limit(*within)  # needs dp-accounting, which is better said before a file is made
-        self._use(Memory(*within) if ledger is None else File.make(_path(ledger), *within))
+        try:
+            whose = Neighbours(neighbours)
+        except ValueError:
+            known = ", ".join(repr(kind) for kind in Neighbours)
+            raise ParameterError(
+                f"The neighbours of a Budget must be one of {known}. Got {neighbours!r} instead."
+            ) from None
+        self._use(
+            Memory(*within, whose) if ledger is None else File.make(_path(ledger), *within, whose)
+        )
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Budget:
@@ -135,6 +153,10 @@ class Budget:
     @property
     def delta(self) -> float:
         return self._ledger.limits.delta
+
+    @property
+    def neighbours(self) -> Neighbours:
+        return self._ledger.limits.neighbours
 
     def multiplier(self, *, share: float = 1.0, queries: int = 1) -> float:
         """The multiplier of each of `queries` equal releases that together take `share` of it all.
@@ -234,13 +256,14 @@ class Budget:
         return max(0.0, 1.0 - _sum(totals) / self._limit)
 
     def _state(self, totals: Totals) -> Statement:
-        # The limit is rounded down, so that only the search for ε, to 1e-12, can end above it.
-        spent = min(_epsilon_of(_sum(totals), self.delta), self.epsilon)
+        spent = _epsilon_of(_sum(totals), self.delta)
+        if self.epsilon < spent <= self.epsilon * (1 + 1e-9) + 1e-11:
+            spent = self.epsilon  # the limit is rounded down: only the search for ε ended above it
         return Statement(
             epsilon=self.epsilon,
             delta=self.delta,
             spent=spent,
-            left=self.epsilon - spent,
+            left=max(0.0, self.epsilon - spent),
             naive=math.fsum(n * _epsilon(m, self.delta) for m, n in totals.items()),
             releases=sum(totals.values()),
         )
@@ -250,11 +273,10 @@ class Budget:
         alone, total = (_epsilon_of(c, self.delta) for c in (cost, _sum(totals) + cost))
         left = _shown(self._state(totals).left, self.epsilon)
         rest = self._rest(totals)
+        way = "No noise is enough for another query on this table within this budget."
         if rest > _HAIR:
-            enough = math.sqrt(entry.count / self._limit / rest)
-            way = f"The rest affords a multiplier of {_up(enough)} instead of {entry.multiplier:g}."
-        else:
-            way = "No noise is enough for another query on this table within this budget."
+            fits = self.cost(math.sqrt(entry.count / self._limit / rest), entry.count)
+            way = f"With more noise, a query of ε = {fits:.3g} by itself would still fit."
         return (
             f"{entry.what!r} would cost ε = {alone:.4g} and bring what is spent to ε = {total:.4g} "
             f"at δ = {self.delta:g}, more than the budget of {self.epsilon:g}, of which {left} is "
@@ -363,9 +385,3 @@ def _path(value: object) -> Path:
 def _shown(value: float, epsilon: float) -> str:
     """With two decimals, or as many more as a small budget needs."""
     return f"{value:.{max(2, 1 - math.floor(math.log10(epsilon)))}f}"
-
-
-def _up(multiplier: float) -> str:
-    """In four digits, rounded up."""
-    last = 10.0 ** (math.floor(math.log10(multiplier)) - 3)
-    return f"{math.ceil(multiplier / last) * last:.4g}"

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from stepladder.errors import BudgetError
+from stepladder.privacy.neighbours import Neighbours
 
 Totals: TypeAlias = Mapping[float, int]
 """How many releases there were of each multiplier."""
@@ -26,11 +27,18 @@ Totals: TypeAlias = Mapping[float, int]
 
 @dataclass(frozen=True)
 class Limits:
-    """What a ledger may ever hold, fixed when it is made; `made` tells two ledgers apart."""
+    """What a ledger may ever hold, fixed when it is made; `made` tells two ledgers apart.
+
+    Multipliers are for `neighbours`: the same noise is worth more for some than for others.
+    """
 
     epsilon: float
     delta: float
+    neighbours: Neighbours
     made: str
+
+    def __str__(self) -> str:
+        return f"ε = {self.epsilon:g}, δ = {self.delta:g} and {self.neighbours.value} neighbours"
 
 
 @dataclass(frozen=True)
@@ -68,8 +76,8 @@ class Ledger(ABC):
 class Memory(Ledger):
     """A ledger that lives and dies with its process."""
 
-    def __init__(self, epsilon: float, delta: float) -> None:
-        self.limits = Limits(epsilon, delta, now())
+    def __init__(self, epsilon: float, delta: float, neighbours: Neighbours) -> None:
+        self.limits = Limits(epsilon, delta, neighbours, now())
         self._entries: list[Entry] = []
         self._totals: dict[float, int] = {}
         self._lock = threading.Lock()
@@ -127,6 +135,7 @@ class File(Ledger):
             format INTEGER NOT NULL,
             epsilon REAL NOT NULL CHECK (epsilon > 0),
             delta REAL NOT NULL CHECK (delta > 0 AND delta < 1),
+            neighbours TEXT NOT NULL,
             made TEXT NOT NULL)""",
         """CREATE TABLE spends (
             id INTEGER PRIMARY KEY,
@@ -157,25 +166,25 @@ class File(Ledger):
         self.limits = limits
 
     @classmethod
-    def make(cls, path: Path, epsilon: float, delta: float) -> File:
+    def make(cls, path: Path, epsilon: float, delta: float, neighbours: Neighbours) -> File:
         """The ledger at `path` if there is one, with just these limits; else a new one."""
         path = _placed(path)
         with _transaction(path, "BEGIN IMMEDIATE", mode="rwc") as db:
             if cls._blank(db):
-                limits = Limits(epsilon, delta, now())
+                limits = Limits(epsilon, delta, neighbours, now())
                 for statement in cls._TABLES:
                     db.execute(statement)
                 db.execute(f"PRAGMA application_id = {cls._MARK}")
                 db.execute(
-                    "INSERT INTO limits VALUES (1, ?, ?, ?, ?)", (cls.FORMAT, *astuple(limits))
+                    "INSERT INTO limits VALUES (1, ?, ?, ?, ?, ?)", (cls.FORMAT, *astuple(limits))
                 )
                 return cls(path, limits)
             found = cls._whole(db, path)
-        if (found.epsilon, found.delta) != (epsilon, delta):
+        asked = Limits(epsilon, delta, neighbours, found.made)
+        if found != asked:
             raise BudgetError(
-                f"The ledger {path} was made for ε = {found.epsilon:g} and δ = {found.delta:g}, "
-                f"not for ε = {epsilon:g} and δ = {delta:g}, and its limits can't be changed. "
-                "Open it as it is with Budget.open(path), or name another file."
+                f"The ledger {path} was made for {found}, not for {asked}, and that can't be "
+                "changed. Open it as it is with Budget.open(path), or name another file."
             )
         return cls(path, found)
 
@@ -233,16 +242,16 @@ class File(Ledger):
         (mark,) = db.execute("PRAGMA application_id").fetchone()
         if mark != cls._MARK:
             raise BudgetError(f"{path} isn't a ledger. {_ANOTHER}")
-        row = db.execute("SELECT format, epsilon, delta, made FROM limits").fetchone()
+        row = db.execute("SELECT format, epsilon, delta, neighbours, made FROM limits").fetchone()
         if row is None:
             raise sqlite3.DatabaseError("its limits are missing")
-        form, *limits = row
+        form, epsilon, delta, neighbours, made = row
         if form != cls.FORMAT:
             raise BudgetError(
                 f"The ledger {path} has format {form}, and this version of Stepladder knows "
                 f"format {cls.FORMAT} only. Use the version that made it, or a newer one."
             )
-        return Limits(*limits)
+        return Limits(epsilon, delta, Neighbours(neighbours), made)
 
     @staticmethod
     def _blank(db: sqlite3.Connection) -> bool:

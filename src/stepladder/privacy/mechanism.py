@@ -6,13 +6,12 @@ size (Casacuberta et al., CCS 2022): each row's share is cut to whole multiples 
 and those are added as integers, exactly. And noise made from floats shows in its last digits what
 it was added to (Mironov, CCS 2012): OpenDP draws it on the integers too.
 
-What is released privately goes through `noisy_sum`, whatever it is: a direction, a count, a centre.
+Whatever is released privately, a direction, a count or a centre, goes through `with_noise`.
 """
 
 from __future__ import annotations
 
 import math
-from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from stepladder.errors import ExtraError, ParameterError
 from stepladder.kernels.alpha import Alpha
+from stepladder.privacy.neighbours import Neighbours
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -33,23 +33,6 @@ SHY = 1.0 - 2.0**-40
 
 LEAST = float(np.finfo(float).tiny)
 """The smallest bound of an alpha that is used: below it floats have fewer digits."""
-
-
-class Neighbours(StrEnum):
-    """Which two tables a guarantee tells nobody apart."""
-
-    ADD_OR_REMOVE = "add_or_remove"
-    """one has a row more than the other"""
-    REPLACE_ONE = "replace_one"
-    """one row of the one stands where another row of the other does"""
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-    @property
-    def moves(self) -> float:
-        """How many bounds of a row's share the two sums can lie apart: exactly, for directions."""
-        return 1.0 if self is Neighbours.ADD_OR_REMOVE else 2.0
 
 
 def noisy_sum(
@@ -108,6 +91,11 @@ def with_noise(sums: NDArray[np.int64], spread: float) -> Floats:
     """Whole numbers of any shape with noise of a standard deviation of `spread` · `UNITS`."""
     drawn = _gaussian(spread * UNITS)(sums.ravel().tolist())
     return np.array(drawn, dtype=np.float64).reshape(sums.shape)
+
+
+def check() -> None:
+    """See that noise can be drawn, before anything is paid for it."""
+    _gaussian(1.0)
 
 
 @lru_cache(maxsize=64)

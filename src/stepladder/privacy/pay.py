@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
 from stepladder.errors import BudgetError, ParameterError, ResultError
 from stepladder.privacy.accountant import Budget, Statement
-from stepladder.privacy.mechanism import Neighbours
 from stepladder.privacy.reference import RELEASES
 
 FOR_CENTRES = 0.1
@@ -29,18 +29,17 @@ class PayOnce:
 
     budget      what is spent from
     epsilon     how much of it, at the budget's delta; None for all that is left
-    neighbours  "add_or_remove" or "replace_one": see `Neighbours`
     centres     how many centres the positives are summed up by
     rows        how many rows are made up from them
     saved       a .json file that the noisy facts are kept in: where it's there already, they are
-                taken from it, and nothing is spent again
+                taken from it, and nothing is spent again. That the table and the model are still
+                those it was made with is for the caller to see to
     """
 
     way: ClassVar[str] = "once"
 
     budget: Budget
     epsilon: float | None = None
-    neighbours: Neighbours = Neighbours.ADD_OR_REMOVE
     centres: int = 24
     rows: int = 2048
     saved: str | Path | None = None
@@ -64,7 +63,6 @@ class PayOnce:
         return {
             "pay": self.way,
             "epsilon": self.epsilon,
-            "neighbours": self.neighbours.value,
             "centres": self.centres,
             "rows": self.rows,
         }
@@ -74,20 +72,18 @@ class PayOnce:
 class PayPerDirection:
     """Spend on every step: k noisy directions, one to each cluster, for the price of one.
 
-    budget      what is spent from
-    steps       for how many steps of one person's paths what is left is to last: the more, the
-                noisier each
-    neighbours  "add_or_remove" or "replace_one": see `Neighbours`
-    centres     a frame of public rows, one a path, to cluster the positives around; None to find
-                them privately, for a tenth of what is left
+    budget   what is spent from
+    steps    for how many steps of one person's paths what is left is to last: the more, the
+             noisier each
+    centres  a frame of public rows, one a path, to cluster the positives around; None to find
+             them privately, for a tenth of what is left
     """
 
     way: ClassVar[str] = "per direction"
 
     budget: Budget
     steps: int = 10
-    neighbours: Neighbours = Neighbours.ADD_OR_REMOVE
-    centres: Any = field(default=None, repr=False)
+    centres: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check(self)
@@ -108,7 +104,6 @@ class PayPerDirection:
         return {
             "pay": self.way,
             "steps": self.steps,
-            "neighbours": self.neighbours.value,
             "centres": "private" if self.centres is None else "public",
         }
 
@@ -149,7 +144,9 @@ class Guarantee:
     )
     NOT_COVERED: ClassVar[str] = (
         "the model, which was trained without this guarantee and answers questions about the "
-        "person's own row; what the schema declares; and the person who asks"
+        "person's own row; what the schema and the types of the columns declare; the person who "
+        "asks; how long an answer takes; what fitting tells whoever holds the table; and rows that "
+        "a model judges, in the last digit of their score, by what else it's asked with them"
     )
 
     @property
@@ -185,22 +182,15 @@ class Guarantee:
 
 
 def _check(pay: Pay) -> None:
-    """The fields both ways have."""
+    """Refuse what isn't a budget."""
     if not isinstance(pay.budget, Budget):
         raise ParameterError(
             f"{type(pay).__name__} takes an sl.Budget(epsilon, delta); got {pay.budget!r}."
         )
-    try:
-        object.__setattr__(pay, "neighbours", Neighbours(pay.neighbours))
-    except ValueError:
-        known = ", ".join(repr(kind.value) for kind in Neighbours)
-        raise ParameterError(
-            f"neighbours must be one of {known}; got {pay.neighbours!r}."
-        ) from None
 
 
 def _whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ParameterError(f"{name} must be a whole number of at least {least}; got {value!r}.")
 
 
@@ -209,7 +199,7 @@ def _rest(budget: Budget) -> float:
     rest = budget.rest
     if rest * budget.epsilon < 1e-9 or not math.isfinite(rest):
         raise BudgetError(
-            f"Nothing is left to spend: {budget.statement}. A private reference set that was saved "
-            "(sl.PayOnce(budget, saved='facts.json')) can be used again for nothing."
+            f"Nothing is left to spend: {budget.statement}. Only a private reference set that was "
+            "saved, with sl.PayOnce(budget, saved='facts.json'), can be used again for nothing."
         )
     return rest

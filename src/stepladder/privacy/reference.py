@@ -24,7 +24,8 @@ from uuid import uuid4
 import numpy as np
 
 from stepladder.errors import ResultError
-from stepladder.privacy.mechanism import Floats, Labels, Neighbours, noisy_counts, noisy_sum
+from stepladder.privacy.mechanism import Floats, Labels, noisy_counts, noisy_sum
+from stepladder.privacy.neighbours import Neighbours
 
 FORMAT = 1
 """Of the files that facts are kept in."""
@@ -77,7 +78,7 @@ class Facts:
     noise      the standard deviations of the noise on `numbers` and `levels`, and on `counts`
 
     `title`, `multiplier` and `neighbours` say under which name and for how much they were paid;
-    `schema` is what the caller's features were, to know when the facts are read back.
+    `made_for` is what the caller wants to find again when the facts are read back.
     """
 
     layout: Layout
@@ -90,7 +91,7 @@ class Facts:
     title: str
     multiplier: float
     neighbours: Neighbours
-    schema: Any = None
+    made_for: Any = None
 
     def save(self, file: Path) -> None:
         """Write them as JSON, whole or not at all."""
@@ -108,7 +109,7 @@ class Facts:
             "title": self.title,
             "multiplier": self.multiplier,
             "neighbours": self.neighbours.value,
-            "schema": self.schema,
+            "made_for": self.made_for,
         }
         unfinished = file.with_name(f".{file.name}.{uuid4().hex}")
         unfinished.write_text(json.dumps(content), encoding="utf-8")
@@ -134,7 +135,7 @@ class Facts:
                 title=str(content["title"]),
                 multiplier=float(content["multiplier"]),
                 neighbours=Neighbours(content["neighbours"]),
-                schema=content["schema"],
+                made_for=content["made_for"],
             )
             if not found._fit_together:
                 raise ValueError("its parts don't fit together")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,7 +14,16 @@ import pytest
 from tests.methods import bank
 
 import stepladder as sl
-from stepladder.errors import BudgetError, ParameterError, ResultError, SchemaError
+from stepladder.errors import (
+    BudgetError,
+    ExtraError,
+    ModelError,
+    ParameterError,
+    ResultError,
+    SchemaError,
+)
+from stepladder.kernels.direction import directions
+from stepladder.methods.pace import Pace
 from stepladder.methods.step import private
 from stepladder.privacy import mechanism
 
@@ -26,7 +37,8 @@ SCHEMA = sl.Schema(
 )
 TRAIN = bank.table(4000)
 REJECTED = bank.REJECTED
-CENTRES = TRAIN[bank.score(TRAIN) > 0.8].iloc[:3]
+CENTRES = (made := bank.table(500, seed=99))[bank.score(made) > 0.8].iloc[:3]
+"""Public rows: of another table."""
 
 
 def fitted(privacy: object, **settings: object) -> sl.StEP:
@@ -34,8 +46,8 @@ def fitted(privacy: object, **settings: object) -> sl.StEP:
     return step.fit(TRAIN, bank.score, schema=SCHEMA, goal=bank.GOAL)
 
 
-def budget(epsilon: float = 1.0) -> sl.Budget:
-    return sl.Budget(epsilon, 1e-6)
+def budget(epsilon: float = 1.0, **settings: object) -> sl.Budget:
+    return sl.Budget(epsilon, 1e-6, **settings)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -82,15 +94,6 @@ def test_part_of_a_budget_leaves_the_rest():
     assert step.recourse(REJECTED).privacy.statement.left == pytest.approx(0.5, abs=1e-6)
 
 
-def test_nothing_of_the_real_rows_is_left_in_a_method_that_paid_once():
-    step = fitted(budget(), random_state=3)
-    kept = pickle.dumps([step.reference_, step.space_, step.counts_, step.positives_])
-    incomes = TRAIN.loc[TRAIN["savings"].abs() < 2, "savings"].to_numpy()
-    assert not any(value.tobytes() in kept for value in incomes[:500])
-    assert step.counts_ == {"made_up": 2048}
-    assert step.positives_ is None
-
-
 def test_made_up_rows_are_like_the_positives():
     step = fitted(budget(100.0))
     positives = TRAIN[bank.score(TRAIN) >= bank.GOAL.threshold]
@@ -132,8 +135,18 @@ def test_a_reference_set_of_another_schema_is_refused(tmp_path):
         sl.StEP(privacy=sl.PayOnce(budget(), saved=file)).fit(
             TRAIN, bank.score, schema=other, goal=bank.GOAL
         )
-    with pytest.raises(ResultError, match="other neighbours"):
-        fitted(sl.PayOnce(budget(), saved=file, neighbours="replace_one"))
+    for pay, what in (
+        (sl.PayOnce(budget(neighbours="replace_one"), saved=file), "neighbours"),
+        (sl.PayOnce(budget(5.0), epsilon=0.1, saved=file), "epsilon"),
+        (sl.PayOnce(budget(), centres=7, saved=file), "number of centres"),
+    ):
+        with pytest.raises(ResultError, match=f"another {what}"):
+            fitted(pay)
+        assert pay.budget.statement.releases == 0
+    with pytest.raises(ResultError, match="another schema or goal"):
+        sl.StEP(privacy=sl.PayOnce(budget(), saved=file)).fit(
+            TRAIN, bank.score, schema=SCHEMA, goal=sl.Goal(threshold=0.8)
+        )
 
 
 def test_a_reference_set_that_could_not_be_saved_is_not_paid_for(tmp_path):
@@ -200,22 +213,28 @@ def test_the_steps_paid_for_are_those_asked_for():
 def test_without_noise_a_direction_is_that_of_the_kernel(silent):
     step = fitted(sl.PayPerDirection(budget(), centres=CENTRES))
     person = sl.Feasible.of(step.space_, REJECTED.iloc[[0]])
-    asked = private.Asked(step._walker(), person, step.scorer_)
+    enquiry = private.Enquiry(step._walker(), person, step.scorer_)
     here = step.space_.encode(REJECTED.iloc[[0]])[:, step.space_.changeable]
-    units = asked.directions(np.repeat(here, 3, axis=0), pace(1))
-    from stepladder.kernels.direction import directions
-
-    exact = directions(here[0], asked.positives, sl.Unit(), clusters=asked.clusters)
-    np.testing.assert_allclose(units, exact, atol=1e-9 * len(TRAIN))
+    found = enquiry.directions(np.repeat(here, 3, axis=0), Pace(1, False, None))
+    positives, clusters = enquiry.positives
+    exact = directions(here[0], positives, sl.Unit(), clusters=clusters)
+    np.testing.assert_allclose(found, exact, atol=1e-9 * len(TRAIN))
 
 
 def test_only_positives_the_person_could_become_are_asked():
     step = fitted(sl.PayPerDirection(budget(), centres=CENTRES))
     person = sl.Feasible.of(step.space_, REJECTED.iloc[[0]])
-    asked = private.Asked(step._walker(), person, step.scorer_)
+    enquiry = private.Enquiry(step._walker(), person, step.scorer_)
     rows = np.clip(step._held.values, person.lower, person.upper)
-    assert len(asked.positives) == int((step.scorer_.score(rows) >= bank.GOAL.threshold).sum())
-    assert not (step._held.values[:, 1] > 9_000).any()
+    reachable = step.scorer_.score(rows) >= bank.GOAL.threshold
+    assert 0 < len(enquiry.positives[0]) == reachable.sum() < len(rows)
+
+
+def test_a_row_outside_the_declared_range_counts_as_its_end():
+    far = TRAIN.assign(savings=TRAIN["savings"] * 5)
+    step = sl.StEP(privacy=sl.PayPerDirection(budget(), centres=CENTRES))
+    step.fit(far, bank.score, schema=SCHEMA, goal=bank.GOAL)
+    assert np.abs(step._held.values[:, SCHEMA.position("savings")]).max() == 2
 
 
 def test_a_budget_that_runs_out_keeps_what_was_paid_for():
@@ -227,7 +246,7 @@ def test_a_budget_that_runs_out_keeps_what_was_paid_for():
     first, last = result.status.iloc[0], result.status.iloc[-1]
     assert first["outcome"] == "reached"
     assert last["outcome"] == "stalled"
-    assert "Nothing was spent" in last["reason"]
+    assert last["reason"] == "the privacy budget is used up, so no direction was asked for"
     with pytest.raises(BudgetError):
         step.recourse(REJECTED.iloc[:1])
 
@@ -247,12 +266,6 @@ def test_lost_paths_go_different_ways():
     ends = step.recourse(REJECTED.iloc[:4]).final
     different = ends.groupby("person")[list(SCHEMA.names)].apply(lambda f: len(f.drop_duplicates()))
     assert (different > 1).all()
-
-
-def pace(total: int):
-    from stepladder.methods.pace import Pace
-
-    return Pace(total, progress=False, time_budget=None)
 
 
 # ---- walks --------------------------------------------------------------------------------------
@@ -366,23 +379,51 @@ def test_what_is_no_budget_is_refused():
     for pay in (sl.PayOnce, sl.PayPerDirection):
         with pytest.raises(ParameterError, match=pay.__name__):
             pay(1.0)
-        with pytest.raises(ParameterError, match="'add_or_remove', 'replace_one'"):
-            pay(budget(), neighbours="both")
     with pytest.raises(ParameterError, match="steps"):
         sl.PayPerDirection(budget(), steps=0)
     with pytest.raises(ParameterError, match="centres"):
         sl.PayOnce(budget(), centres=0)
+    with pytest.raises(ParameterError, match=r"centres must be a frame .* no column 'debt'"):
+        fitted(sl.PayPerDirection(budget(), centres=CENTRES.drop(columns="debt")))
+    with pytest.raises(ParameterError, match="latent=False"):
+        sl.StEP(privacy=sl.PayPerDirection(budget()), options=sl.Options(latent=False))
+    assert sl.PayPerDirection(money := budget(), steps=np.int64(5)) == sl.PayPerDirection(money, 5)
 
 
-def test_replacing_a_row_takes_twice_the_noise_of_adding_one():
-    directions = {}
-    for neighbours in ("add_or_remove", "replace_one"):
-        step = fitted(sl.PayPerDirection(budget(), centres=CENTRES, neighbours=neighbours))
-        person = sl.Feasible.of(step.space_, REJECTED.iloc[[0]])
-        directions[neighbours] = private.Asked(step._walker(), person, step.scorer_).noise
-        walk = step.walk(REJECTED.iloc[[0]])
-        assert walk.privacy.neighbours == neighbours
-    assert directions["replace_one"] == 2 * directions["add_or_remove"]
+@pytest.fixture
+def noted(monkeypatch):
+    """What happens, in order: each spend, and how wide the noise of each draw is."""
+    happened, draw, spend = [], mechanism.with_noise, sl.Budget.spend
+
+    def drawn(sums, spread):
+        happened.append(("draw", spread))
+        return draw(sums, spread)
+
+    def spent(money, *about, **more):
+        happened.append(("spend", about[0]))
+        return spend(money, *about, **more)
+
+    monkeypatch.setattr(mechanism, "with_noise", drawn)
+    monkeypatch.setattr(sl.Budget, "spend", spent)
+    return happened
+
+
+@pytest.mark.parametrize("pay", [sl.PayOnce, sl.PayPerDirection])
+@pytest.mark.parametrize(("neighbours", "times"), [("add_or_remove", 1), ("replace_one", 2)])
+def test_every_draw_is_paid_before_and_as_wide_as_its_neighbours_need(
+    noted, pay, neighbours, times
+):
+    step = fitted(pay(budget(neighbours=neighbours)))
+    walk = step.walk(REJECTED.iloc[[0]])
+    assert walk.directions()
+    assert walk.privacy.neighbours == neighbours
+    multiplier = noted[0][1]
+    widths = [math.sqrt(6), 1, 1, 1]  # six columns counted; sums are in units of their bound
+    expected = [("spend", multiplier), *(("draw", multiplier * w * times) for w in widths)]
+    if pay is sl.PayPerDirection:
+        expected += [("spend", each := noted[5][1]), ("draw", each * times)]
+    assert [what for what, _ in noted] == [what for what, _ in expected]
+    assert [size for _, size in noted] == pytest.approx([size for _, size in expected])
 
 
 def test_the_guarantee_is_saved_and_says_what_it_leaves_out(tmp_path):
@@ -412,6 +453,156 @@ def test_one_budget_serves_many_threads():
     with ThreadPoolExecutor(8) as pool:
         costs = list(pool.map(ask, range(12)))
     multiplier = money.entries()[0].multiplier
-    taken = [round((money.cost(multiplier, 1) > 0) * cost > 0) for cost in costs]
-    assert all(taken)
-    assert money.statement.spent <= money.epsilon
+    price = {money.cost(multiplier, steps): steps for steps in (1, 2, 3)}
+    assert sum(price[cost] for cost in costs) == money.statement.releases == len(money.entries())
+
+
+# ---- what must not be told ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_nothing_of_the_real_rows_is_left_in_a_method_that_paid_once(library, tmp_path):
+    train = in_library(TRAIN, library)
+    money = sl.Budget(1, 1e-6, ledger=tmp_path / "ledger")
+    step = sl.StEP(privacy=money).fit(train, in_pandas, schema=SCHEMA, goal=bank.GOAL)
+    assert (step.scorer_.rows, step.scorer_.calls) == (0, 0)
+    result = step.recourse(in_library(REJECTED, library))
+    del step.scorer_.model, step.scorer_._ask  # the model is a test's function, which can't be kept
+    kept = pickle.dumps([step, result])
+    within = TRAIN.loc[TRAIN["savings"].abs() < 2, "savings"].to_numpy()
+    assert not any(value.tobytes() in kept for value in within[:500])
+    assert step.counts_ == {"made_up": 2048}
+    assert step.positives_ is None
+
+
+def in_library(frame: pd.DataFrame, library: str):
+    if library == "pandas":
+        return frame
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    return pytest.importorskip("polars").from_arrow(table) if library == "polars" else table
+
+
+def in_pandas(frame):
+    return bank.score(frame if isinstance(frame, pd.DataFrame) else frame.to_pandas())
+
+
+def test_a_model_that_fails_on_reference_rows_tells_nothing_of_them():
+    def fails(frame):
+        scores = bank.score(frame)
+        return np.where((frame["owner"] & (frame["job"] == "smith")) & failing, np.nan, scores)
+
+    failing = False
+    step = sl.StEP(privacy=sl.PayPerDirection(budget(), centres=CENTRES))
+    step.fit(TRAIN, fails, schema=SCHEMA, goal=bank.GOAL)
+    failing = True
+    person = REJECTED[~REJECTED["owner"]].iloc[[0]]
+    feasible = sl.Feasible.of(step.space_, person)
+    enquiry = private.Enquiry(step._walker(), feasible, step.scorer_)
+    enquiry.directions(np.zeros((3, 8)), Pace(1, False, None))
+    rows = step.space_.to_frame(np.clip(step._held.values, feasible.lower, feasible.upper))
+    unjudged = (rows["owner"] & (rows["job"] == "smith")).to_numpy()
+    accepted = bank.score(rows) >= bank.GOAL.threshold
+    assert len(enquiry.positives[0]) == (accepted & ~unjudged).sum() < accepted.sum()
+
+
+def test_a_model_that_is_down_says_so_of_the_persons_own_row():
+    down = False
+
+    def model(frame):
+        if down:
+            raise OSError("no answer")
+        return bank.score(frame)
+
+    step = sl.StEP(privacy=sl.PayPerDirection(budget(), centres=CENTRES))
+    step.fit(TRAIN, model, schema=SCHEMA, goal=bank.GOAL)
+    feasible = sl.Feasible.of(step.space_, REJECTED.iloc[[0]])
+    enquiry = private.Enquiry(step._walker(), feasible, step.scorer_)
+    down = True
+    with pytest.raises(ModelError, match=str(REJECTED.iloc[0]["income"])) as caught:
+        enquiry.directions(np.zeros((3, 8)), Pace(1, False, None))
+    assert "rows together" not in str(caught.value)
+
+
+# ---- nothing is paid for in vain ------------------------------------------------------------
+
+
+class Refuses:
+    """A clusterer that fails."""
+
+    def fit_predict(self, points):
+        raise RuntimeError("no clusters today")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({"distance": {"typo": 2.0}}, sl.StepladderError),
+        ({"clusterer": Refuses()}, RuntimeError),
+    ],
+)
+def test_what_would_fail_after_paying_fails_before(settings, error):
+    money = budget()
+    with pytest.raises(error):
+        fitted(money, **settings)
+    assert money.statement.releases == 0
+
+
+def test_too_few_rows_to_make_up_are_refused_at_once():
+    with pytest.raises(ParameterError, match="fewer rows than the 3 paths"):
+        sl.StEP(privacy=sl.PayOnce(budget(), rows=2))
+
+
+def test_noise_that_is_not_installed_is_not_paid_for(monkeypatch):
+    mechanism._gaussian.cache_clear()
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    money = budget()
+    with pytest.raises(ExtraError, match="opendp"):
+        fitted(money)
+    assert money.statement.releases == 0
+
+
+def test_a_time_budget_holds_when_each_step_is_paid_for():
+    step = fitted(sl.PayPerDirection(budget(50.0), steps=400, centres=CENTRES))
+    result = step.recourse(pd.concat([REJECTED] * 20, ignore_index=True), time_budget=0.2)
+    assert result.status["outcome"].iloc[-1] == "timed_out"
+    assert step.privacy.budget.statement.releases < 200
+
+
+def test_what_changes_nothing_about_a_walk_is_not_paid_for_again():
+    money = budget()
+    walk = fitted(sl.PayPerDirection(money, centres=CENTRES)).walk(REJECTED.iloc[[0]])
+    assert walk.reason == "directions haven't been asked for from here"
+    assert money.statement.releases == 0
+    offers = walk.directions()
+    walk.lock("age")
+    walk.observe(REJECTED.iloc[[0]])
+    assert walk.directions() == offers
+    assert money.statement.releases == 1
+    walk.lock(offers[0].changes[0].feature)
+    walk.directions()
+    assert money.statement.releases == 2
+
+
+def test_a_resumed_paid_walk_knows_why_it_has_no_offers():
+    def never(frame):
+        return np.where(bank.score(frame) > 2, 0.9, 0.1)
+
+    step = sl.StEP(privacy=sl.PayPerDirection(budget(), centres=CENTRES))
+    step.fit(TRAIN, never, schema=SCHEMA, goal=bank.GOAL)
+    walk = step.walk(REJECTED.iloc[[0]])
+    assert walk.directions() == []
+    assert walk.reason.startswith("the path ends at a score of 0.100: directions gave out")
+    again = step.resume(walk.to_json())
+    assert (again.reason, again.directions()) == (walk.reason, [])
+    spoilt = json.loads(walk.to_json())
+    spoilt["paid"]["releases"] = -3
+    with pytest.raises(ResultError, match="number of releases"):
+        step.resume(json.dumps(spoilt))
+
+
+def test_the_settings_say_what_is_done():
+    step = sl.StEP(privacy=sl.PayPerDirection(budget(), centres=CENTRES))
+    off = {name for name in ("sharpen", "refine", "replace") if not step.settings[name]}
+    assert off == {"sharpen", "refine", "replace"}
+    assert step.settings["clusterer"] == "public centres"

@@ -54,7 +54,7 @@ class StEP(Method):
     max_steps       after how many steps a path gives up
     alpha           how a positive's weight falls with its distance
     clusterer       None for k-means, "random", or a scikit-learn clusterer
-    random_state    the seed; the same seed gives the same rows
+    random_state    the seed; the same seed gives the same rows, but for private noise
     distance        "euclidean", "mahalanobis" (whitened by the positives), or weights by feature
     options         what is done beyond the paper, see `Options`
     spare_clusters  how many clusters to ask for beyond `paths`, to drop those made of outliers;
@@ -65,6 +65,8 @@ class StEP(Method):
 
     Learned by `fit`: `space_`, `scorer_`, `reference_` and more, see `Method`.
     """
+
+    _next_only = False  # whether only the next step of each path is planned
 
     def __init__(
         self,
@@ -129,7 +131,16 @@ class StEP(Method):
                 f"spare_clusters={self.spare_clusters} walks from reference rows that were turned "
                 "down, which a privacy budget doesn't pay for. Use spare_clusters=0."
             )
+        if isinstance(pay, PayOnce) and pay.rows < self.paths:
+            raise ParameterError(
+                f"PayOnce(rows={pay.rows}) makes up fewer rows than the {self.paths} paths need."
+            )
         if isinstance(pay, PayPerDirection):
+            if not self.options.latent:
+                raise ParameterError(
+                    "Options(latent=False) can't be used with PayPerDirection, where steps would "
+                    "be too small to show. Leave it on, or use sl.PayOnce(budget)."
+                )
             for name, usual in (("clusterer", None), ("distance", "euclidean")):
                 if (given := getattr(self, name)) != usual:
                     raise ParameterError(
@@ -185,14 +196,27 @@ class StEP(Method):
             "step_size": self.step_size,
             "max_steps": self.max_steps,
             "alpha": repr(self.alpha),
-            "clusterer": "k-means" if self.clusterer is None else str(self.clusterer),
+            "clusterer": self._clustering,
             "random_state": self.random_state,
             "distance": dict(distance) if isinstance(distance, Mapping) else distance,
             "spare_clusters": self.spare_clusters,
             "noise": self.noise,
             "privacy": None if self.privacy is None else self.privacy.settings,
-            **asdict(self.options),
+            **asdict(self._options_used),
         }
+
+    @property
+    def _clustering(self) -> str:
+        if isinstance(self.privacy, PayPerDirection) and self.privacy.centres is not None:
+            return "public centres"
+        return "k-means" if self.clusterer is None else str(self.clusterer)
+
+    @property
+    def _options_used(self) -> Options:
+        """The options less those that would look at the positives without paying."""
+        if not isinstance(self.privacy, PayPerDirection):
+            return self.options
+        return replace(self.options, sharpen=False, refine=False, changeable=True, replace=False)
 
     def __repr__(self) -> str:
         """Only what differs from the defaults."""
@@ -215,8 +239,9 @@ class StEP(Method):
             self._learn_to_ask(self.privacy, table)
             return
         if isinstance(self.privacy, PayOnce):
+            self._rehearse(self.privacy, table.space)
             positives = table.values[table.positive]
-            rows = private.bought(self.privacy, positives, table.space, self.random_state)
+            rows = private.bought(self.privacy, positives, table.scorer, self.random_state)
             made_up = self._reference(rows, table.space)
             self.reference_ = replace(made_up, ranges=private.ranges(table.space))
             return
@@ -227,6 +252,12 @@ class StEP(Method):
                 reference, table.values[turned_down], table.scores[turned_down], table.scorer
             )
         self.reference_ = reference
+
+    def _rehearse(self, pay: PayOnce, space: Space) -> None:
+        """Let whatever would fail on made-up rows fail on random ones, before they're paid for."""
+        rng = np.random.default_rng(self.random_state)
+        low, high = private.ranges(space).T
+        self._reference(rng.uniform(low, high, (pay.rows, len(low))), space)
 
     def _learn_to_ask(self, pay: PayPerDirection, table: ReferenceTable) -> None:
         """Keep the positives where only noisy directions come out."""
@@ -247,7 +278,7 @@ class StEP(Method):
     def _told(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
         if not self.is_private:
             return super()._told(table, rows)
-        return None, {"made_up": len(self.reference_.values)}
+        return None, {"made_up": made_up} if (made_up := len(self.reference_.values)) else {}
 
     def _reference(self, found: Floats, space: Space) -> Reference:
         count = self.paths + self.spare_clusters
@@ -307,7 +338,7 @@ class StEP(Method):
         multiplier = self._held.multiplier if isinstance(self.privacy, PayPerDirection) else 0.0
         return Guarantee(
             way=self.privacy.way,
-            neighbours=self.privacy.neighbours.value,
+            neighbours=self.privacy.budget.neighbours.value,
             cost=self.privacy.budget.cost(multiplier, releases) if releases else 0.0,
             statement=self.privacy.budget.statement,
         )
@@ -337,8 +368,9 @@ class StEP(Method):
                 self._held,
                 self.alpha,
                 self.step_size,
-                self.max_steps,
-                self.options,
+                1 if self._next_only else self.max_steps,
+                self._options_used,
+                self._next_only,
             )
         if self.is_published:
             return Published(

@@ -10,14 +10,23 @@ is asked of the model about the person's own rows, which costs nothing.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path as File
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
 from stepladder.clusters import Labels, partition
-from stepladder.errors import BudgetError, ParameterError, ResultError
+from stepladder.errors import (
+    BudgetError,
+    ModelError,
+    ParameterError,
+    ResultError,
+    StepladderError,
+)
 from stepladder.feasible import Feasible, allowed
 from stepladder.feature import Categorical, Change
 from stepladder.kernels.alpha import Alpha
@@ -28,7 +37,9 @@ from stepladder.methods.step.mixed import climb, declared, margins_of
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.search import Trail
 from stepladder.path import Outcome, Path
-from stepladder.privacy.mechanism import Neighbours, bounded, noisy_directions
+from stepladder.privacy import mechanism
+from stepladder.privacy.accountant import Budget
+from stepladder.privacy.mechanism import bounded, noisy_directions
 from stepladder.privacy.pay import PayOnce, PayPerDirection
 from stepladder.privacy.reference import (
     RELEASES,
@@ -54,13 +65,13 @@ CENTRES, ROWS = 24, 2048
 
 def ranges(space: Space) -> Floats:
     """(features, 2) what the schema declares each feature to lie within; levels by their place."""
-    declared_ = [
+    spans = [
         (0.0, len(feature.levels or ()) - 1.0)
         if isinstance(feature, Categorical)
         else feature.span or (0.0, 0.0)
         for feature in space.schema.features
     ]
-    return np.array(declared_, dtype=np.float64)
+    return np.array(spans, dtype=np.float64)
 
 
 def box(space: Space) -> tuple[Floats, Floats]:
@@ -89,20 +100,12 @@ def layout(space: Space) -> Layout:
     return Layout(low[changeable], high[changeable], tuple(groups))
 
 
-def bought(pay: PayOnce, positives: Floats, space: Space, random_state: int) -> Floats:
+def bought(pay: PayOnce, positives: Floats, scorer: Scorer, random_state: int) -> Floats:
     """Made-up values (rows, features) for the price of a reference set, or from a saved one."""
-    file = None if pay.saved is None else File(pay.saved)
+    space, file = scorer.space, None if pay.saved is None else File(pay.saved)
+    made_for = {"schema": space.schema.to_dict(), "goal": asdict(scorer.goal)}
     if file is not None and file.exists():
-        found = Facts.load(file)
-        if found.schema != space.schema.to_dict() or found.neighbours is not pay.neighbours:
-            raise ResultError(
-                f"The private reference set in {str(file)!r} was made under another schema, or for "
-                "other neighbours. Use what it was made with, or another file for a new one to pay "
-                "for."
-            )
-        # Another budget, or the same one begun anew in memory, hasn't paid for it yet.
-        if all(entry.what != found.title for entry in pay.budget.entries()):
-            pay.budget.spend(found.multiplier, found.title, count=RELEASES)
+        found = _found(pay, file, made_for)
     else:
         if file is not None and not os.access(file.parent, os.W_OK):
             raise ResultError(
@@ -110,13 +113,30 @@ def bought(pay: PayOnce, positives: Floats, space: Space, random_state: int) -> 
                 "or can't be written to. Nothing was spent."
             )
         multiplier, title = pay.multiplier(), f"private reference set {uuid4().hex[:12]}"
-        pay.budget.spend(multiplier, title, count=RELEASES)
-        found = _facts(
-            positives, space, title, multiplier, pay.centres, random_state, pay.neighbours
-        )
+        found = _facts(pay.budget, positives, space, title, multiplier, pay.centres, random_state)
         if file is not None:
-            found.save(file)
+            replace(found, made_for=made_for).save(file)
     return _as_values(made_up(found, pay.rows, _rng(random_state, "rows")), space)
+
+
+def _found(pay: PayOnce, file: File, made_for: Any) -> Facts:
+    """The facts in a file, once they're paid for: by this budget, if it hasn't done so before."""
+    found, budget = Facts.load(file), pay.budget
+    cost = budget.cost(found.multiplier, RELEASES)
+    for what, differs in (
+        ("schema or goal", found.made_for != made_for),
+        ("neighbours", found.neighbours is not budget.neighbours),
+        ("number of centres", len(found.centres) != pay.centres),
+        ("epsilon", pay.epsilon is not None and cost > pay.epsilon * (1 + 1e-6)),
+    ):
+        if differs:
+            raise ResultError(
+                f"The private reference set in {str(file)!r} was made with another {what}. Use "
+                "what it was made with, or another file for a new one, which has to be paid for."
+            )
+    if all(entry.what != found.title for entry in budget.entries()):
+        budget.spend(found.multiplier, found.title, count=RELEASES)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +157,17 @@ def held(
     """The positives ready to be asked, and the noise that each step will have."""
     columns, plan = space.changeable, layout(space)
     if pay.centres is not None:
-        centres = space.encode(pay.centres)[:, columns]
-        if len(centres) != paths:
-            raise ParameterError(
-                f"centres must be one public row a path: expected {paths}, got {len(centres)}."
-            )
+        centres = _public(pay.centres, space, paths)
     else:
-        multiplier, title = pay.for_centres(), "private centres"
-        pay.budget.spend(multiplier, title, count=RELEASES)
-        found = _facts(positives, space, title, multiplier, CENTRES, random_state, pay.neighbours)
+        found = _facts(
+            pay.budget,
+            positives,
+            space,
+            "private centres",
+            pay.for_centres(),
+            CENTRES,
+            random_state,
+        )
         points = made_up(found, ROWS, _rng(random_state, "rows"))
         labels = partition(points, paths, None, random_state)
         centres = np.array([points[labels == c].mean(axis=0) for c in range(labels.max() + 1)])
@@ -157,12 +179,26 @@ def held(
     return Held(values, nearest_centre(points, centres), pay.for_steps())
 
 
+def _public(centres: Any, space: Space, paths: int) -> Floats:
+    """Public rows as centres (k, changeable columns)."""
+    try:
+        points = space.encode(centres)[:, space.changeable]
+    except StepladderError as error:
+        raise ParameterError(f"centres must be a frame of public rows. {error}") from error
+    if len(points) != paths:
+        raise ParameterError(
+            f"centres must be one public row a path: expected {paths}, got {len(points)}."
+        )
+    return points
+
+
 @dataclass(frozen=True)
 class Paid:
     """How people walk when each step is a query: directions are followed while they're loud.
 
-    A path whose direction drowns in the noise, or turns back, goes on by what the model says of
-    the person's own rows alone.
+    A path whose direction drowns in the noise, or turns back, or can't be paid for any more, goes
+    on by what the model says of the person's own rows alone. With `next_only`, a single step is
+    planned, which is lengthened until it changes the row.
     """
 
     pay: PayPerDirection
@@ -171,6 +207,7 @@ class Paid:
     step_size: float
     max_steps: int
     options: Options
+    next_only: bool = False
 
     def walk(
         self,
@@ -192,15 +229,18 @@ class Paid:
         self, person: Feasible, score: float, reference: Reference, scorer: Scorer, pace: Pace
     ) -> list[Path]:
         """One person's k paths, all advancing together: a step of all of them is one query."""
-        each = person.take(np.zeros(reference.slots, dtype=np.intp))
-        asked = Asked(self, person, scorer)
+        k = reference.slots
+        if pace.expired:
+            reason = "the time budget ended before this person's turn"
+            return [standing(scorer.space, person.start[0], score, Outcome.TIMED_OUT, reason)] * k
+        each = person.take(np.zeros(k, dtype=np.intp))
         try:
-            trail, alone = self._trail(each, score, asked, reference, scorer, pace)
-        except BudgetError as error:
+            trail, alone = self._trail(each, score, reference, scorer, pace)
+        except BudgetError:
             if not pace.releases:
                 raise
-            path = standing(scorer.space, person.start[0], score, Outcome.STALLED, str(error))
-            return [path] * reference.slots
+            reason = "the privacy budget is used up, so no direction was asked for"
+            return [standing(scorer.space, person.start[0], score, Outcome.STALLED, reason)] * k
         if not pace.expired:
             usual = Default(self.alpha, self.step_size, self.max_steps, self.options)
             usual.finish(trail, each, None, reference, scorer, pace)
@@ -213,17 +253,10 @@ class Paid:
         return paths
 
     def _trail(
-        self,
-        each: Feasible,
-        score: float,
-        asked: Asked,
-        reference: Reference,
-        scorer: Scorer,
-        pace: Pace,
+        self, each: Feasible, score: float, reference: Reference, scorer: Scorer, pace: Pace
     ) -> tuple[Trail, Mask]:
         """Where k paths of one person lead, and which went by the model alone in the end."""
-        space, columns, k = scorer.space, reference.columns, len(each)
-        start = space.to_points(each.start)
+        k, start = len(each), scorer.space.to_points(each.start)
         trail = Trail(
             values=each.start[:, None],
             scores=np.full((k, 1), score),
@@ -233,26 +266,18 @@ class Paid:
             before=start.copy(),
             latent=start,
         )
+        enquiry = Enquiry(self, each.take(slice(0, 1)), scorer)
         walked, scored = [each.start], [np.full(k, score)]
         aims = np.full_like(start, np.nan)
-        toward = np.zeros((k, int(columns.sum())))
+        toward = np.zeros((k, int(reference.columns.sum())))
         for _ in range(self.max_steps):
             going = ~trail.reached & ~trail.stalled
             if not going.any() or pace.expired:
                 break
             asking = going & np.isnan(aims).any(axis=1)
             if asking.any():
-                try:
-                    latest = asked.directions(trail.latent[:, columns], pace)
-                except BudgetError:
-                    if not trail.steps.any():
-                        raise
-                    lost = asking  # what was paid for isn't thrown away
-                else:
-                    turned = (latest * toward).sum(axis=1) < 0
-                    toward = asked.heard(latest)
-                    lost = asking & (asked.drowned(latest) | turned | ~toward.any(axis=1))
-                self._aim(aims, lost, trail, each, scorer, pace)
+                toward, lost = self._asked(enquiry, toward, trail, reference.columns, pace)
+                self._aim(aims, asking & lost, trail, each, scorer, pace)
             going &= ~trail.stalled
             trail.before[going] = trail.latent[going]
             self._move(trail, going, toward, aims, each, reference)
@@ -265,6 +290,21 @@ class Paid:
             aims[there] = np.nan  # a row refused that was accepted before: ask again
         trail.values, trail.scores = np.stack(walked, axis=1), np.stack(scored, axis=1)
         return trail, np.asarray(~np.isnan(aims).any(axis=1))
+
+    @staticmethod
+    def _asked(
+        enquiry: Enquiry, before: Floats, trail: Trail, columns: Mask, pace: Pace
+    ) -> tuple[Floats, Mask]:
+        """New directions (k, m), and which of the paths have none to follow (any more)."""
+        try:
+            latest = enquiry.directions(trail.latent[:, columns], pace)
+        except BudgetError:
+            if not trail.steps.any():
+                raise
+            return before, np.ones(len(before), dtype=bool)  # what was paid for isn't thrown away
+        turned = (latest * before).sum(axis=1) < 0
+        heard = enquiry.heard(latest)
+        return heard, np.asarray(enquiry.drowned(latest) | turned | ~heard.any(axis=1))
 
     def _aim(
         self,
@@ -285,12 +325,12 @@ class Paid:
             own = each.take(slice(path, path + 1))
             here = own.snap(trail.latent[[path]])
             # First by features that no path before has used, so that routes differ.
-            for held in (used, np.zeros_like(used)) if used.any() else (used,):
+            for fixed in (used, np.zeros_like(used)) if used.any() else (used,):
                 row, margin = here.copy(), margins_of(here, scorer)
                 free = replace(
                     own,
-                    lower=np.where(held, here, own.lower),
-                    upper=np.where(held, here, own.upper),
+                    lower=np.where(fixed, here, own.lower),
+                    upper=np.where(fixed, here, own.upper),
                 )
                 climb(row, margin, free, tried, scorer, pace)
                 if margin[0] >= 0:
@@ -323,7 +363,7 @@ class Paid:
                 continue
             own = each.take(slice(path, path + 1))
             # Where only this step is shown, it has to change something that shows.
-            for times in range(1, 1 + (STRETCHES if self.max_steps == 1 else 1)):
+            for times in range(1, 1 + (STRETCHES if self.next_only else 1)):
                 ahead = here + gap * (times * self.step_size / length)
                 if not aimed[path]:  # noise has no business outside what is declared
                     ahead = np.clip(
@@ -338,30 +378,24 @@ class Paid:
         steps = trail.steps[path]
         score = trail.scores[path, steps]
         if trail.reached[path]:
-            by = ", led by the model alone where its direction drowned in the noise"
+            by = ", led by the model alone from where directions gave out"
             return Outcome.REACHED, "meets the goal" + (by if alone else "")
         if late:
             return Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"
         if trail.stalled[path]:
             return Outcome.STALLED, (
-                f"the path ends at a score of {score:.3f}: its direction drowns in the noise, and "
-                "no row the model accepts was found from there"
+                f"the path ends at a score of {score:.3f}: directions gave out, and no row the "
+                "model accepts was found from there"
             )
         return Outcome.STEP_LIMIT, f"the score is {score:.3f} after {steps} steps, the most allowed"
 
 
-class Asked:
+class Enquiry:
     """What one person's paths may ask of the positives: noisy directions, each paid for."""
 
     def __init__(self, paid: Paid, person: Feasible, scorer: Scorer) -> None:
-        self.paid = paid
-        held, space = paid.held, scorer.space
-        rows = np.clip(held.values, person.lower, person.upper)
-        aimed_at = np.ones(len(rows), dtype=bool)
-        if paid.options.project and len(rows):
-            aimed_at = scorer.met(scorer.score(rows))
-        self.positives = space.to_points(rows[aimed_at])[:, space.changeable]
-        self.clusters = held.clusters[aimed_at]
+        self.paid, self.person, self.scorer = paid, person, scorer
+        self.bound = bounded(paid.alpha)
 
     def directions(self, points: Floats, pace: Pace) -> Floats:
         """One noisy direction from each of the k points to its own cluster, once it's paid."""
@@ -370,18 +404,42 @@ class Asked:
         pace.releases += 1
         return noisy_directions(
             points,
-            self.positives,
-            self.clusters,
+            *self.positives,
             self.paid.alpha,
             multiplier,
-            neighbours=pay.neighbours,
+            neighbours=pay.budget.neighbours,
         )
+
+    @cached_property
+    def positives(self) -> tuple[Floats, Labels]:
+        """The positives as near as this person could come to them, and their clusters.
+
+        Those that don't meet the goal there are left out; so are those that the model can't judge,
+        each for itself, for an error would tell of them.
+        """
+        held, space = self.paid.held, self.scorer.space
+        rows = np.clip(held.values, self.person.lower, self.person.upper)
+        aimed_at = np.ones(len(rows), dtype=bool)
+        if self.paid.options.project:
+            aimed_at = self._meet_goal(rows)
+        return space.to_points(rows[aimed_at])[:, space.changeable], held.clusters[aimed_at]
+
+    def _meet_goal(self, rows: Floats) -> Mask:
+        scorer = self.scorer.apart()  # how many rows there are is nobody's business
+        try:
+            return scorer.met(scorer.score(rows))
+        except ModelError:
+            scorer.score(self.person.start)  # raises if the model is down, and says so of this row
+        judged = np.zeros(len(rows), dtype=bool)
+        for i in range(len(rows)):
+            with suppress(ModelError):
+                judged[i] = scorer.met(scorer.score(rows[i : i + 1]))[0]
+        return judged
 
     @property
     def noise(self) -> float:
         """The standard deviation of the noise on each column."""
-        moves = self.paid.pay.neighbours.moves
-        return self.paid.held.multiplier * bounded(self.paid.alpha) * moves
+        return self.paid.held.multiplier * self.bound * self.paid.pay.budget.neighbours.moves
 
     def drowned(self, directions: Floats) -> Mask:
         """Which directions (k, m) aren't much longer than noise alone would be."""
@@ -394,18 +452,20 @@ class Asked:
 
 
 def _facts(
+    budget: Budget,
     positives: Floats,
     space: Space,
     title: str,
     multiplier: float,
     centres: int,
     random_state: int,
-    neighbours: Neighbours,
 ) -> Facts:
+    """Facts about the positives, once they're paid for."""
+    mechanism.check()
+    budget.spend(multiplier, title, count=RELEASES)
     points = space.to_points(positives)[:, space.changeable]
     rng = _rng(random_state, "centres")
-    found = facts(points, layout(space), multiplier, centres, rng, neighbours, title)
-    return replace(found, schema=space.schema.to_dict())
+    return facts(points, layout(space), multiplier, centres, rng, budget.neighbours, title)
 
 
 def _rng(random_state: int, purpose: str) -> np.random.Generator:
