@@ -157,6 +157,91 @@ def test_what_is_typical_is_no_constraint():
     assert feasible.check(frame) == []
 
 
+# ---- words ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [("income", "income"), ("other_debts", "other debts"), ("_x__y ", "x y"), ("_", "_")],
+)
+def test_a_feature_is_called_by_its_name_unless_it_has_a_label(name, label):
+    assert sl.Numeric(name).label == label
+    assert sl.Numeric(name).settings == {}
+    for feature in (
+        sl.Numeric(name, label="what one owes"),
+        sl.Ordinal(name, levels=[1, 2], label="what one owes"),
+        sl.Categorical(name, label="what one owes"),
+    ):
+        assert feature.label == feature.settings["label"] == "what one owes"
+
+
+def test_words_are_kept_and_shown():
+    loan = sl.Numeric("loan", unit="$", times=1000, rise="borrow more", fall="borrow less")
+    assert repr(loan) == (
+        "Numeric('loan', unit='$', times=1000, rise='borrow more', fall='borrow less')"
+    )
+    assert eval(repr(loan), vars(sl).copy()) == loan
+    assert loan != sl.Numeric("loan")
+    ladder = sl.Ordinal("record", levels=[1, 2], rise="mend the record")
+    assert repr(ladder) == "Ordinal('record', levels=(1, 2), rise='mend the record')"
+    assert sl.Numeric("share", percent=np.True_).settings == {"percent": True}
+    assert sl.Numeric("share", times=np.float64(1000)).settings == {"times": 1000}
+
+
+@pytest.mark.parametrize("setting", ["label", "unit", "rise", "fall"])
+@pytest.mark.parametrize("text", [5, None, " x", "x ", "two\nlines"])
+def test_words_are_texts_of_one_line(setting, text):
+    if setting == "label" and text is None:
+        return
+    with pytest.raises(SchemaError, match=rf"Numeric\('a'\): {setting} must be a text of one line"):
+        sl.Numeric("a", **{setting: text})
+
+
+def test_a_label_is_not_empty():
+    with pytest.raises(SchemaError, match="label must not be empty; leave it out"):
+        sl.Categorical("a", label="")
+
+
+@pytest.mark.parametrize("times", [0, -1, float("inf"), float("nan"), "2", True, None])
+def test_times_is_a_number_above_0(times):
+    with pytest.raises(SchemaError, match="times must be a number above 0, got"):
+        sl.Numeric("a", times=times)
+
+
+def test_percent_is_true_or_false():
+    with pytest.raises(SchemaError, match="percent must be True or False, got 'yes'"):
+        sl.Numeric("a", percent="yes")
+
+
+@pytest.mark.parametrize("also", [{"unit": "%"}, {"times": 100}])
+def test_percent_says_its_unit_by_itself(also):
+    with pytest.raises(SchemaError, match=r"percent=True says unit and times by itself.*% of inc"):
+        sl.Numeric("a", percent=True, **also)
+
+
+@pytest.mark.parametrize(
+    ("feature", "bare"),
+    [
+        (
+            sl.Numeric("a", bounds=(0, 5), label="b", unit="$", times=2, rise="c", fall="d"),
+            sl.Numeric("a", bounds=(0, 5)),
+        ),
+        (sl.Numeric("a", percent=True, decimals=1), sl.Numeric("a", decimals=1)),
+        (
+            sl.Ordinal("a", levels=[1, 2], change="increase", label="b", rise="c"),
+            sl.Ordinal("a", levels=[1, 2], change="increase"),
+        ),
+        (
+            sl.Categorical("a", onehot=["x", "y"], change="never", label="b"),
+            sl.Categorical("a", onehot=["x", "y"], change="never"),
+        ),
+    ],
+)
+def test_the_rules_of_a_feature_are_what_is_left_without_the_words(feature, bare):
+    assert feature.rules == bare
+    assert bare.rules == bare
+
+
 # ---- names, levels and one-hot columns --------------------------------------------------------
 
 

@@ -76,12 +76,42 @@ def test_equal_schemas_have_equal_hashes_and_others_differ():
 def test_the_repr_of_a_schema_is_python_that_makes_it():
     schema = sl.Schema(
         [
-            sl.Numeric("a", bounds=(0, None), decimals=2, typical=(1, 5)),
-            sl.Ordinal("b", levels=[1, 2], change="increase"),
-            sl.Categorical("c", onehot=["c_x", "c_y"], change="never"),
+            sl.Numeric("a", bounds=(0, None), decimals=2, typical=(1, 5), unit="$", times=0.5),
+            sl.Ordinal("b", levels=[1, 2], change="increase", rise="learn more"),
+            sl.Categorical("c", onehot=["c_x", "c_y"], change="never", label="it's “c”"),
         ]
     )
     assert eval(repr(schema), vars(sl).copy()) == schema
+
+
+# ---- the same rules in other words ------------------------------------------------------------
+
+PLAIN = sl.Schema([sl.Numeric("pay", bounds=(0, None)), sl.Categorical("job", levels=["a", "b"])])
+SPOKEN = sl.Schema(
+    [
+        sl.Numeric("pay", bounds=(0, None), label="salary", unit="$", rise="earn more"),
+        sl.Categorical("job", levels=["a", "b"], label="line of work"),
+    ]
+)
+
+
+def test_schemas_that_differ_in_words_only_have_the_same_rules():
+    assert SPOKEN != PLAIN
+    assert SPOKEN.rules == PLAIN.rules == PLAIN
+    assert SPOKEN.differs_in(PLAIN) is None
+    assert PLAIN.differs_in(SPOKEN) is None
+
+
+def test_a_rule_that_differs_is_found_whatever_the_words():
+    other = sl.Schema([sl.Numeric("pay", label="salary"), *SPOKEN.features[1:]])
+    assert other.rules != SPOKEN.rules
+    assert other.differs_in(SPOKEN) == "pay"
+
+
+def test_words_have_no_part_in_the_geometry():
+    frame = pd.DataFrame({"pay": [1.0, 2.0, 4.0], "job": ["a", "b", "a"]})
+    one, other = (sl.Space.fit(schema, frame).encode(frame) for schema in (PLAIN, SPOKEN))
+    assert (one == other).all()
 
 
 # ---- guessing ---------------------------------------------------------------------------------
@@ -281,6 +311,9 @@ names = st.one_of(texts, tricky).filter(lambda name: name.strip())
 one_way = st.sampled_from(list(sl.Change))
 either = st.sampled_from([sl.Change.ANY, sl.Change.NEVER])
 ends = st.floats(-1e300, 1e300)
+phrases = (tricky | texts).map(lambda text: " ".join(text.split()))
+labels = st.none() | phrases.filter(bool)
+units = st.fixed_dictionaries({"unit": phrases, "times": st.floats(1e-300, 1e300)})
 
 
 @st.composite
@@ -294,11 +327,16 @@ def features(draw: st.DrawFn, name: str):
             bounds=draw(st.sampled_from([(None, None), (low, None), (None, high), (low, high)])),
             integer=draw(st.booleans()) and high - low > 1,
             typical=draw(st.sampled_from([None, (low, high)])) if low < high else None,
+            label=draw(labels),
+            rise=draw(phrases),
+            **draw(st.just({"percent": True}) | units),
         )
     if kind == "ordinal":
-        return sl.Ordinal(name, levels=draw(levels), change=draw(one_way))
+        words = {"label": draw(labels), "fall": draw(phrases)}
+        return sl.Ordinal(name, levels=draw(levels), change=draw(one_way), **words)
     if kind == "categorical":
-        return sl.Categorical(name, levels=draw(st.none() | levels), change=draw(either))
+        listed = draw(st.none() | levels)
+        return sl.Categorical(name, levels=listed, change=draw(either), label=draw(labels))
     listed = draw(levels)
     return sl.Categorical(
         name,
@@ -340,13 +378,14 @@ def test_the_file_is_one_that_a_person_can_write(tmp_path):
         "  kind: numeric\n"
         "  bounds: [0, null]\n"
         "  typical: [0, 20000]\n"
+        "  unit: $ a month\n"
         "- {name: education, kind: ordinal, levels: [none, school], change: increase}\n"
         "- {name: job, kind: categorical}\n",
         encoding="utf-8",
     )
     assert sl.Schema.load(str(file)) == sl.Schema(
         [
-            sl.Numeric("income", bounds=(0, None), typical=(0, 20_000)),
+            sl.Numeric("income", bounds=(0, None), typical=(0, 20_000), unit="$ a month"),
             sl.Ordinal("education", levels=["none", "school"], change="increase"),
             sl.Categorical("job"),
         ]

@@ -13,7 +13,7 @@ StepladderError
 │   ├── BoundsError           a row already breaks the bounds of its own schema
 │   └── ConstantError         a changeable column never varies, so it has no scale
 ├── PositivesError        too few reference rows meet the goal
-├── ModelError            the model raised, or answered with something that isn't a score
+├── ModelError            a model can't be loaded, raised, or answered with no score
 ├── NotFittedError        a method was asked for recourse before `fit`
 ├── ResultError           a saved result or walk can't be read back
 ├── DatasetError          a table can't be found, read or downloaded, or isn't the one it should be
@@ -83,7 +83,7 @@ class PositivesError(StepladderError, ValueError):
 
 
 class ModelError(StepladderError, RuntimeError):
-    """The model raised, or answered with something that isn't a score."""
+    """A model can't be loaded, raised, or answered with something that isn't a score."""
 
 
 class NotFittedError(StepladderError, RuntimeError):

@@ -362,7 +362,7 @@ def _with_levels(schema: Schema, table: nw.DataFrame[Any]) -> Schema:
                 f"Column {feature.name!r} holds no value at all, so its levels can't be learned. "
                 "Declare them: Categorical(name, levels=[…])."
             )
-        return Categorical(feature.name, levels=levels, change=feature.change)
+        return Categorical(feature.name, levels=levels, change=feature.change, label=feature.label)
 
     return Schema(filled(feature) for feature in schema.features)
 

@@ -253,3 +253,18 @@ def test_the_published_method_walks_too_but_knows_no_locks(step):
 def test_a_walk_is_shown_in_one_line(step):
     walk = step.walk(PERSON)
     assert repr(walk) == f"Walk(score={walk.score:.3f}, 1 events, 3 offers)"
+
+
+def test_a_walk_resumes_under_a_schema_that_only_speaks_otherwise(step):
+    walk = step.walk(PERSON)
+    named = [
+        sl.Numeric("income", bounds=(0, None), integer=True, label="yearly income", unit="$"),
+        *SCHEMA.features[1:],
+    ]
+    other = sl.StEP(paths=3).fit(
+        step.space_.to_frame(step.reference_.values),
+        score,
+        schema=sl.Schema(named),
+        goal=sl.Goal(threshold=0.6),
+    )
+    assert other.resume(walk.to_json()).row.equals(walk.row)

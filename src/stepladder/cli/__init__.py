@@ -1,7 +1,11 @@
-"""The command line: one file a group of commands, with no maths of its own.
+"""The command line: one file a command or group of them, with no maths of its own.
 
 app.py       the command `stepladder`, and how it fails
 bench.py     `stepladder bench …`
+schema.py    `stepladder schema`
+recourse.py  `stepladder recourse`
+files.py     tables from files
+results.py   results into files, batch by batch
 progress.py  how a long run shows itself
 """
 
@@ -10,12 +14,33 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Sequence
+from enum import IntEnum
 
 from stepladder.errors import ExtraError
 
 
+class Exit(IntEnum):
+    """How a command ended, for whoever started it."""
+
+    OK = 0
+    ERROR = 1
+    USAGE = 2
+    NOBODY = 3
+    INTERRUPTED = 130
+
+
+EXITS = {
+    Exit.OK: "all went well",
+    Exit.ERROR: "an error, said in one sentence",
+    Exit.USAGE: "the command was put wrongly",
+    Exit.NOBODY: "all went well, but nobody has a path",
+    Exit.INTERRUPTED: "stopped by Ctrl-C; what was finished is kept where the command says",
+}
+"""What each exit status means."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit status is 0, or 1 for an error, 2 for bad usage, 130 for Ctrl-C."""
+    """Run a command and give back its exit status, one of `EXITS`."""
     for package in ("rich", "typer"):
         if importlib.util.find_spec(package) is None:
             sys.stderr.write(f"{ExtraError(package, 'cli', 'The command line')}\n")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import stepladder
-from stepladder.cli import bench
+from stepladder.cli import EXITS, Exit, bench, recourse, schema
 from stepladder.errors import StepladderError
 
 
@@ -20,10 +23,28 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except StepladderError as error:
             typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(1) from error
+            raise typer.Exit(Exit.ERROR) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # whoever read our output has had enough
+                raise
+            named = f"{error.filename}: " if error.filename else ""
+            typer.echo(f"Error: {named}{error.strerror or error}.", err=True)
+            _forget_output()
+            raise typer.Exit(Exit.ERROR) from error
         except KeyboardInterrupt as error:
             typer.echo("Stopped.", err=True)
-            raise typer.Exit(130) from error
+            raise typer.Exit(Exit.INTERRUPTED) from error
+
+
+def _forget_output() -> None:
+    """Let what couldn't be written to stdout go, or Python would try again while it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+ENDINGS = "\b\nExit status:\n" + "\n".join(f"  {code:>3}  {why}" for code, why in EXITS.items())
 
 
 app = typer.Typer(
@@ -32,8 +53,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    epilog=ENDINGS,
     help="Step-by-step algorithmic recourse: routes from a model's no to its yes.",
 )
+app.command(epilog=ENDINGS)(schema.schema)
+app.command(epilog=ENDINGS)(recourse.recourse)
 app.add_typer(bench.app, name="bench")
 
 

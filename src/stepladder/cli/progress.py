@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
@@ -57,6 +58,44 @@ class Bar:
 
     def _say(self, words: str) -> None:
         self.console.print(words, markup=False, highlight=False, soft_wrap=True)
+
+
+class PeopleBar:
+    """How many people are finished: a bar on stderr if that's a terminal, else nothing.
+
+    With a total, it says how long the rest takes at the pace so far; without, only how many.
+    """
+
+    def __init__(
+        self, total: int | None, *, shown: bool = True, console: Console | None = None
+    ) -> None:
+        self.total = total
+        console = console or Console(stderr=True, highlight=False)
+        columns = (
+            TextColumn("people"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+        )
+        visible = shown and console.is_terminal
+        self._bar = Progress(*columns, console=console, transient=True, disable=not visible)
+        self._task = self._bar.add_task("people", total=total, left="")
+        self._began = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def reached(self, count: int) -> None:
+        """So many are finished."""
+        left = ""
+        if self.total and 0 < count < self.total:
+            pace = (time.monotonic() - self._began) / count
+            left = f"about {duration(pace * (self.total - count))} left"
+        self._bar.update(self._task, completed=count, left=left)
 
 
 def cells(count: int) -> str:

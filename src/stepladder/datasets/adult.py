@@ -43,21 +43,45 @@ COUNTRIES = [
 SCHEMA = Schema(
     [
         Numeric("age", integer=True, change="never"),
-        Categorical("workclass", levels=WORK),
+        Categorical("workclass", levels=WORK, label="kind of employer"),
         # The census' code: 1 is preschool, 16 a doctorate.
-        Numeric("education-num", integer=True, change="increase", typical=(1, 16)),
-        Categorical("marital-status", levels=MARITAL, change="never"),
+        Numeric(
+            "education-num",
+            integer=True,
+            change="increase",
+            typical=(1, 16),
+            label="education level",
+        ),
+        Categorical("marital-status", levels=MARITAL, change="never", label="marital status"),
         Categorical("occupation", levels=OCCUPATIONS),
         Categorical("relationship", levels=RELATIONSHIPS, change="never"),
         Categorical("race", levels=RACES, change="never"),
         Categorical("sex", levels=["Female", "Male"], change="never"),
         # Dollars in a year. Most people sell nothing, and few gain more than a car costs.
-        Numeric("capital-gain", integer=True, typical=(0, 20_000)),
+        Numeric(
+            "capital-gain",
+            integer=True,
+            typical=(0, 20_000),
+            label="capital gain",
+            unit="$ a year",
+        ),
         # Tax law lets 3,000 dollars of losses a year count against other income.
-        Numeric("capital-loss", integer=True, typical=(0, 3_000)),
+        Numeric(
+            "capital-loss",
+            integer=True,
+            typical=(0, 3_000),
+            label="capital loss",
+            unit="$ a year",
+        ),
         # From a few hours to two jobs.
-        Numeric("hours-per-week", integer=True, typical=(1, 80)),
-        Categorical("native-country", levels=COUNTRIES, change="never"),
+        Numeric(
+            "hours-per-week",
+            integer=True,
+            typical=(1, 80),
+            label="working time",
+            unit="hours a week",
+        ),
+        Categorical("native-country", levels=COUNTRIES, change="never", label="native country"),
     ]
 )
 

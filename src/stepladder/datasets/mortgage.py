@@ -39,9 +39,7 @@ SCHEMA = Schema(
             bounds=(1, None),
             change="increase",
             typical=(1_000, 12_000),
-            label="household income",
             unit="$ a month",
-            rise="raise income",
         ),
         # A month's cost of the home: a lower rate, a longer term, cheaper insurance. The table's
         # lowest is $154, so no plan goes below $150. Lenders ask for 28 per cent of the income at
@@ -63,7 +61,6 @@ SCHEMA = Schema(
             bounds=(0, None),
             change="decrease",
             typical=(0, 1_000),
-            label="payments on other debts",
             unit="$ a month",
             fall="pay down other debts",
         ),

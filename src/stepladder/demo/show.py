@@ -25,7 +25,10 @@ from threadpoolctl import threadpool_limits
 import stepladder as sl
 from stepladder import datasets
 from stepladder.demo import lender
-from stepladder.demo.plans import Plan, Route, instructive, percent, plans, situation
+from stepladder.demo.plans import instructive, situation
+from stepladder.view.words import Plan, Route, counted, needed, plans, score
+
+GOAL = sl.Goal(threshold=lender.THRESHOLD)
 
 WIDEST = 100
 """Columns beyond which lines get too long to read."""
@@ -72,7 +75,7 @@ def _work(seed: int, console: Console) -> Demo:
             rows.iloc[train],
             model,
             schema=applications.schema,
-            goal=sl.Goal(threshold=lender.THRESHOLD),
+            goal=GOAL,
         )
         result = step.recourse(
             rejected, progress=lambda done, total: bar.update(task, completed=done, total=total)
@@ -89,8 +92,8 @@ def introduction(demo: Demo) -> Group:
             f"{len(demo.rows):,} mortgage applications made in Boston in 1990 (Hunter and Walker, "
             "1996). A gradient-boosted model has learned how the lenders decided, without race, "
             "sex, marital status or age. Of an approved and a rejected application it hasn't "
-            f"seen, it ranks the right one higher {percent(demo.skill)} of the time. It says yes "
-            f"from a score of {percent(lender.THRESHOLD)}."
+            f"seen, it ranks the right one higher {score(GOAL, demo.skill)} of the time. It says "
+            f"yes from a score of {needed(GOAL)}."
         ),
     )
 
@@ -138,9 +141,8 @@ def _spread(counts: list[int]) -> tuple[str, str]:
 def page(plan: Plan) -> Panel:
     """One person's plan: the nearest route in full, the others in a line each."""
     first, *others = plan.routes
-    goal = percent(lender.THRESHOLD)
     parts: list[Any] = [
-        Text(f"{situation(plan.today)} Score today: {percent(plan.score)}; a yes takes {goal}."),
+        Text(situation(plan)),
         Text(),
         Text("The nearest route", style="bold"),
         _steps(first, plan.score),
@@ -150,7 +152,8 @@ def page(plan: Plan) -> Panel:
         grid.add_column(no_wrap=True)
         grid.add_column()
         for route in others:
-            grid.add_row(f"in {_count(len(route.steps), 'step')}", _line(route))
+            end = f"Score: {score(GOAL, route.steps[-1].score)}."
+            grid.add_row(f"in {counted(len(route.steps), 'step')}", f"{route} {end}")
         parts += [Text("Or instead", style="bold"), grid]
     title = f"Applicant {plan.person}"
     return Panel(
@@ -162,38 +165,28 @@ def page(plan: Plan) -> Panel:
     )
 
 
-def _steps(route: Route, score: float) -> Table:
+def _steps(route: Route, today: float) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), expand=True)
     table.add_column("Step", justify="right", no_wrap=True)
     table.add_column("What to do", ratio=1, no_wrap=True)
     table.add_column("From", no_wrap=True)
     table.add_column("To", no_wrap=True, style="bold")
     table.add_column("Score", justify="right", no_wrap=True)
-    table.add_row("", "Today", "", "", Text(percent(score), style=_style(score)))
+    table.add_row("", "Today", "", "", _scored(today))
     for number, step in enumerate(route.steps, 1):
         for i, move in enumerate(step.moves):
-            done = i == len(step.moves) - 1
             table.add_row(
                 str(number) if i == 0 else "",
-                move.action,
+                f"{move.action[0].upper()}{move.action[1:]}",
                 move.start,
                 move.end,
-                Text(percent(step.score) if done else "", style=_style(step.score)),
+                _scored(step.score) if move is step.moves[-1] else "",
             )
     return table
 
 
-def _style(score: float) -> str:
-    return "bold green" if score >= lender.THRESHOLD else ""
-
-
-def _line(route: Route) -> str:
-    said = "; ".join(str(move) for move in route.changes)
-    return f"{said[0].upper()}{said[1:]}. Score: {percent(route.steps[-1].score)}."
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+def _scored(reached: float) -> Text:
+    return Text(score(GOAL, reached), style="bold green" if reached >= GOAL.threshold else "")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -212,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     console = Console(highlight=False)
     console.width = asked.width or min(console.width, WIDEST)
     demo = work(asked.seed, console)
-    made = plans(demo.result)
+    made = [plan for plan in plans(demo.result) if plan.routes]
     console.print(introduction(demo), "")
     console.print(summary(demo, made))
     for plan in instructive(made, asked.people):

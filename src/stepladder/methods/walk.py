@@ -254,7 +254,7 @@ class Walk:
                     f"This walk was saved in format {found!r}, but this version of stepladder "
                     f"reads {FORMAT!r}. Use the version that saved it."
                 )
-            if schema != step.space_.schema:
+            if schema.rules != step.space_.schema.rules:
                 raise ResultError(
                     "This walk began under another schema than the method was fitted on. Resume "
                     "it with the method it began with, or begin anew from its row."

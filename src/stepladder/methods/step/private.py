@@ -103,7 +103,7 @@ def layout(space: Space) -> Layout:
 def bought(pay: PayOnce, positives: Floats, scorer: Scorer, random_state: int) -> Floats:
     """Made-up values (rows, features) for the price of a reference set, or from a saved one."""
     space, file = scorer.space, None if pay.saved is None else File(pay.saved)
-    made_for = {"schema": space.schema.to_dict(), "goal": asdict(scorer.goal)}
+    made_for = {"schema": space.schema.rules.to_dict(), "goal": asdict(scorer.goal)}
     if file is not None and file.exists():
         found = _found(pay, file, made_for)
     else:

@@ -1,0 +1,388 @@
+"""A result in plain words: what to change, from what to what, in which order.
+
+Units, labels and what a change is called come from the schema; figures are read off the rows that
+were checked and aren't rounded on the way, so give a `Numeric` its `decimals` to keep them short.
+Steps come in the order they are to be taken. What one step holds is to be done together, and stands
+in the schema's order: the scores at hand are those of whole steps and don't tell which part earns
+most.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+import unicodedata
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stepladder.errors import ParameterError, listing, nearest
+from stepladder.feature import Categorical, Feature, Numeric
+from stepladder.goal import Goal
+from stepladder.methods.walk import Offer
+from stepladder.path import Outcome, Path
+from stepladder.recourse import Recourse
+from stepladder.schema import Schema
+from stepladder.space import Floats, Space
+
+WIDTH = 80
+"""Columns of plain text."""
+
+NO_VALUE = "not given"
+
+HELD = "\N{NO-BREAK SPACE}"
+"""A space that no line ends at."""
+
+
+# ---- values and changes -----------------------------------------------------------------------
+
+
+def value(feature: Feature, v: Any) -> str:
+    """A value of a feature as people write it.
+
+    >>> value(Numeric("income", unit="$ a month"), 3200)
+    '$3,200 a month'
+    >>> value(Numeric("share", percent=True), 0.35)
+    '35%'
+    """
+    amount, unit = _parts(feature, v)
+    return f"{amount} {unit}".rstrip()
+
+
+def change(feature: Feature, before: Any, after: Any) -> str:
+    """What to do, from what to what; the unit is said once.
+
+    Values follow the feature's label, or a colon where the schema's own phrase leaves it out.
+
+    >>> change(Numeric("income", unit="$ a month"), 3000, 3200)
+    'raise income from $3,000 to $3,200 a month'
+    >>> change(Numeric("loan", unit="$", fall="borrow less"), 9000, 8000)
+    'borrow less: $8,000 instead of $9,000'
+    """
+    start, end = _parts(feature, before)[0], value(feature, after)
+    if not isinstance(feature, Numeric):
+        start, end = _quoted(start), _quoted(end)
+    what = action(feature, before, after)
+    if what.endswith(feature.label):
+        return f"{what} from {start} to {end}"
+    return f"{what}: {end} instead of {start}"
+
+
+def action(feature: Feature, before: Any, after: Any) -> str:
+    """What to do, without the values: 'raise income', 'change job', 'borrow less'."""
+    if isinstance(feature, Categorical):
+        return f"change {feature.label}"
+    if _rises(feature, before, after):
+        return feature.rise or f"raise {feature.label}"
+    return feature.fall or f"lower {feature.label}"
+
+
+def _rises(feature: Feature, before: Any, after: Any) -> bool:
+    if isinstance(feature, Numeric):
+        return bool(after > before)
+    levels = feature.levels or ()
+    for level in (before, after):
+        if level not in levels:
+            raise ParameterError(
+                f"{feature.name!r} has no level {level!r}.{nearest(level, levels)} "
+                f"It has {listing(levels)}."
+            )
+    return levels.index(after) > levels.index(before)
+
+
+def _parts(feature: Feature, v: Any) -> tuple[str, str]:
+    """A value as an amount and the words behind it: ('$3,200', 'a month')."""
+    v = v.item() if isinstance(v, np.generic) else v
+    if v is None or (isinstance(v, float) and math.isnan(v)):
+        return NO_VALUE, ""
+    if isinstance(v, bool):
+        return "yes" if v else "no", ""
+    if not isinstance(feature, Numeric) or not isinstance(v, int | float):
+        return (f"{v:g}" if isinstance(v, float) else str(v)), ""
+    if feature.percent:
+        return _number(v * 100, apart=True) + "%", ""
+    sign, counted = ("−" if v < 0 else ""), abs(v) * feature.times
+    first, _, rest = feature.unit.partition(" ")
+    if any(unicodedata.category(letter) == "Sc" for letter in first):  # a currency
+        return f"{sign}{first}{_number(counted, apart=True, cents=True)}", rest
+    if first.startswith("%"):
+        return f"{sign}{_number(counted, apart=True)}{first}", rest
+    # Without a unit, four digits may well be a year.
+    number = _number(counted, apart=bool(feature.unit) or counted >= 10_000)
+    return f"{sign}{number}", _singular(feature.unit) if counted == 1 else feature.unit
+
+
+def _number(number: float, *, apart: bool, cents: bool = False) -> str:
+    """A number to its last digit, without the dust of binary fractions."""
+    if float(number).is_integer():
+        said = f"{int(number):,}"
+    else:
+        said = f"{number:,.2f}" if cents and round(number, 2) == number else f"{number:,.12g}"
+    return (said if apart else said.replace(",", "")).replace("-", "−")
+
+
+def _singular(unit: str) -> str:
+    """The unit of one: 'years' is 'year', and 'hours a week' is 'hour a week'."""
+    first, space, rest = unit.partition(" ")
+    for plural, one in (("ies$", "y"), ("(?<=ch|sh)es$|(?<=x)es$", ""), ("(?<![sui])s$", "")):
+        if re.search(plural, first):
+            return re.sub(plural, one, first) + space + rest
+    return unit
+
+
+def _quoted(said: str) -> str:
+    """A level of several words in quotes, so that it's clear where it ends."""
+    return f"“{said}”" if " " in said else said
+
+
+# ---- scores -----------------------------------------------------------------------------------
+
+
+def score(goal: Goal, value: float) -> str:
+    """A score as people read it, never as more than it is: 75% is shown only from 0.75 on."""
+    if math.isnan(value):
+        return NO_VALUE
+    if goal.is_range:
+        short = float(f"{value:.4g}")
+        same = bool(goal.met(np.array(short)) == goal.met(np.array(value)))
+        return _number(short if same else value, apart=True)
+    places = len(f"{100 * goal.threshold:.6g}".partition(".")[2])
+    cut = math.floor(100 * value * 10**places + 1e-9) / 10**places
+    return f"{cut:.{places}f}%"
+
+
+def needed(goal: Goal) -> str:
+    """What a yes takes: '75%', 'at least 600', '0 to 3'."""
+    if not goal.is_range:
+        return score(goal, goal.threshold)
+    low, high = (None if end is None else _number(end, apart=True) for end in (goal.low, goal.high))
+    if high is None:
+        return f"at least {low}"
+    return f"at most {high}" if low is None else f"{low} to {high}"
+
+
+# ---- plans ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Move:
+    """One thing to change."""
+
+    feature: Feature
+    before: Any
+    after: Any
+
+    @property
+    def action(self) -> str:
+        return action(self.feature, self.before, self.after)
+
+    @property
+    def start(self) -> str:
+        return value(self.feature, self.before)
+
+    @property
+    def end(self) -> str:
+        return value(self.feature, self.after)
+
+    def __str__(self) -> str:
+        return change(self.feature, self.before, self.after)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to change next, and the score once that is done."""
+
+    moves: tuple[Move, ...]
+    score: float
+
+    def __str__(self) -> str:
+        return _sentence(self.moves)
+
+
+@dataclass(frozen=True)
+class Route:
+    """One way to a yes, step by step."""
+
+    steps: tuple[Step, ...]
+    changes: tuple[Move, ...]
+    """the whole way in one: from today's values to the last step's"""
+
+    @property
+    def features(self) -> frozenset[str]:
+        """The names of what changes."""
+        return frozenset(move.feature.name for move in self.changes)
+
+    def __str__(self) -> str:
+        return _sentence(self.changes)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One person's different routes, the nearest first. As text, it can be handed to them."""
+
+    person: Hashable
+    today: dict[str, Any]
+    score: float
+    goal: Goal
+    routes: tuple[Route, ...]
+    note: str = ""
+    """why there are no routes; empty where there are"""
+
+    @property
+    def standing(self) -> str:
+        """Where they stand: 'Score today: 41%; a yes takes 75%.'"""
+        return f"Score today: {score(self.goal, self.score)}; a yes takes {needed(self.goal)}."
+
+    def __str__(self) -> str:
+        lines = _wrapped(f"Person {self.person}. {self.standing}")
+        if self.note:
+            lines += _wrapped(self.note)
+        for number, route in enumerate(self.routes, 1):
+            steps = f"in {counted(len(route.steps), 'step')}"
+            title = f"Route {number}, {steps}" if len(self.routes) > 1 else f"A route {steps}"
+            lines += ["", f"{title} (the nearest)" if len(self.routes) > number == 1 else title]
+            if len(route.steps) > 1:
+                lines += _wrapped(str(route))
+            for place, step in enumerate(route.steps, 1):
+                end = ", a yes" if step is route.steps[-1] else ""
+                then = f"Score: {score(self.goal, step.score)}{end}.".replace(" ", HELD)
+                lines += _wrapped(f"{step} {then}", f"{place:3}. ")
+        return "\n".join(lines)
+
+
+def plan(result: Recourse, person: Hashable) -> Plan:
+    """The plan of one person, by the name that `result.people` has for them."""
+    people = pd.Index(result.people).tolist()  # NumPy's own would turn dates into numbers
+    places = [place for place, label in enumerate(people) if label == person]
+    if not places:
+        raise ParameterError(
+            f"The result has nobody called {person!r}.{nearest(person, people)} "
+            f"It has {listing(people)}."
+        )
+    if len(places) > 1:
+        raise ParameterError(
+            f"{len(places)} people of the result are called {person!r}. Use plans(result), which "
+            "has everyone in order, or give people different names before asking for recourse."
+        )
+    return _plan(result, person, places[0])
+
+
+def plans(result: Recourse) -> list[Plan]:
+    """Everyone's plans, in the result's order."""
+    people = pd.Index(result.people).tolist()
+    return [_plan(result, person, place) for place, person in enumerate(people)]
+
+
+def _plan(result: Recourse, person: Hashable, place: int) -> Plan:
+    paths, space = result.routes[place], result.space
+    reached = [path for path in paths if path.outcome is Outcome.REACHED]
+    routes: dict[tuple[Move, ...], Route] = {}
+    for path in sorted(reached, key=lambda path: path.distance):
+        route = _route(path, space)
+        routes.setdefault(route.changes, route)  # two that end alike are one to a reader
+    today = paths[0].values[0]
+    return Plan(
+        person=person,
+        today={
+            name: None if math.isnan(today[f]) else space.shown(f, today[f])
+            for f, name in enumerate(space.schema.names)
+        },
+        score=float(paths[0].scores[0]),
+        goal=result.goal,
+        routes=tuple(routes.values()),
+        note="" if reached else _note(result, place),
+    )
+
+
+def _route(path: Path, space: Space) -> Route:
+    steps = tuple(
+        Step(moves, float(score))
+        for (before, after), score in zip(pairwise(path.values), path.scores[1:], strict=True)
+        if (moves := _moves(before, after, space))
+    )
+    return Route(steps, _moves(path.values[0], path.values[-1], space))
+
+
+def _moves(before: Floats, after: Floats, space: Space) -> tuple[Move, ...]:
+    return tuple(
+        Move(space.schema.features[f], space.shown(f, before[f]), space.shown(f, after[f]))
+        for f in np.flatnonzero(before != after).tolist()
+    )
+
+
+def _note(result: Recourse, place: int) -> str:
+    """Why someone has no route, for themselves to read."""
+    _, outcome, _ = result.best(place)
+    paths = result.routes[place]
+    if outcome is Outcome.ALREADY_POSITIVE:
+        return "Nothing needs to change: this is a yes already."
+    if outcome is Outcome.MISSING_VALUE:
+        gone = np.flatnonzero(np.isnan(paths[0].values[0]))
+        labels = [result.space.schema.features[f].label for f in gone]
+        return f"No route can be worked out, since there is no value for {listed(labels)}."
+    if outcome is Outcome.TIMED_OUT:
+        return "There wasn't time enough to find a route. Ask again, and allow more."
+    if outcome is Outcome.UNREACHABLE:
+        return "No route was found among the changes that are possible here."
+    best = max((path.scores[-1] for path in paths), key=lambda s: result.goal.margin(np.array(s)))
+    most = score(result.goal, float(best))
+    if outcome is Outcome.STEP_LIMIT:
+        return f"No route was found within the steps allowed; the best one gets to {most}."
+    return f"No route was found that gets all the way; the best one gets to {most}."
+
+
+# ---- offers -----------------------------------------------------------------------------------
+
+
+def offer(made: Offer, schema: Schema, goal: Goal) -> str:
+    """One offer of a walk: what to do next, and how far that leads.
+
+    The schema and the goal are the method's: `step.space_.schema`, `step.scorer_.goal`.
+    """
+    moves = [Move(schema[asked.feature], asked.before, asked.after) for asked in made.changes]
+    then = f"The score is then {score(goal, made.score)}"
+    if made.reaches_goal and made.steps_left:
+        lead = "leads" if made.steps_left == 1 else "lead"
+        ending = f", and {counted(made.steps_left, 'more step')} {lead} to a yes."
+    elif made.reaches_goal:
+        ending = ", a yes."
+    else:
+        ending = "; a yes isn't in sight on this route yet."
+    return f"{_sentence(moves)} {then}{ending}"
+
+
+# ---- sentences --------------------------------------------------------------------------------
+
+
+def counted(number: int, thing: str) -> str:
+    """'1 step', '2 steps'."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def _sentence(moves: Sequence[Move]) -> str:
+    said = "; ".join(str(move) for move in moves)
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def listed(items: Iterable[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    *most, last = items
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _wrapped(text: str, lead: str = "") -> list[str]:
+    """Lines of a text, those after the first indented to where it began."""
+    lines = textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(HELD, " ") for line in lines]

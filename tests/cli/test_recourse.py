@@ -1,0 +1,637 @@
+"""`stepladder recourse` through its own front door: files in, files out, and every way to fail."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pyarrow import parquet
+from rich.console import Console
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from typer.testing import CliRunner
+
+import stepladder as sl
+from stepladder.cli import EXITS, recourse
+from stepladder.cli.app import app
+from stepladder.cli.progress import PeopleBar
+from stepladder.cli.results import uninterrupted
+
+MARK = 77.75
+"""An income on which the slow model falls asleep."""
+
+MODULE = f"""
+import pathlib, time
+import numpy as np
+
+def model(frame):
+    return 1 / (1 + np.exp((20 + frame["debt"] - frame["income"]) / 3))
+
+def slow(frame):
+    if (frame["income"] == {MARK}).any():
+        pathlib.Path("asleep").touch()
+        time.sleep(60)
+    return model(frame)
+
+def stopped(frame):
+    if (frame["income"] == {MARK}).any():
+        raise KeyboardInterrupt
+    return model(frame)
+
+def old(frame):
+    return np.where(frame["age"] >= 50, 0.9, 0.1)
+
+def never(frame):
+    return np.where(frame["income"] > 1000, 1.0, 0.0)
+
+def broken(frame):
+    raise RuntimeError("no such thing")
+"""
+
+SCHEMA = sl.Schema(
+    [
+        sl.Numeric("income", typical=(0, 60)),
+        sl.Numeric("debt", typical=(0, 30), change="decrease"),
+        sl.Numeric("age", integer=True, change="never", typical=(18, 70)),
+        sl.Categorical("job", levels=["None", "clerk", "smith"], change="never"),
+    ]
+)
+
+
+def table(rows: int, seed: int = 1) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "income": random.normal(30, 8, rows).round(2),
+            "debt": random.uniform(1, 20, rows).round(2),
+            "age": random.integers(20, 60, rows),
+            "job": random.choice(["clerk", "smith", "None"], rows),
+        }
+    )
+    frame["approved"] = np.where(frame["income"] - frame["debt"] > 20, "yes", "no")
+    return frame
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a model, a reference table, forty people and a schema: the current one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "loans", raising=False)
+    (tmp_path / "loans.py").write_text(MODULE)
+    table(300, seed=0).to_parquet("data.parquet")
+    table(40).to_parquet("people.parquet")
+    SCHEMA.save("schema.yaml")
+    yield tmp_path
+    sys.modules.pop("loans", None)
+
+
+USUAL = {
+    "--model": "loans:model",
+    "--data": "data.parquet",
+    "--people": "people.parquet",
+    "--schema": "schema.yaml",
+    "--goal": "0.6",
+}
+
+
+def arguments(*more: object, **changed: object) -> list[str]:
+    usual = {**USUAL, **{f"--{name}": value for name, value in changed.items()}}
+    return ["recourse", *(str(part) for pair in usual.items() for part in pair), *map(str, more)]
+
+
+def stepladder(*more: object, **changed: object):
+    return CliRunner().invoke(app, arguments(*more, **changed))
+
+
+def files(folder: Path) -> set[str]:
+    return {file.name for file in folder.iterdir()} - {"__pycache__"}
+
+
+INPUTS = {"loans.py", "data.parquet", "people.parquet", "schema.yaml"}
+
+
+def expected(people: pd.DataFrame, **settings: object) -> sl.Recourse:
+    import loans
+
+    step = sl.StEP(**settings)
+    names = list(SCHEMA.names)
+    step.fit(table(300, seed=0)[names], loans.model, schema=SCHEMA, goal=sl.Goal(0.6))
+    return step.recourse(people[names])
+
+
+# ---- what comes out ---------------------------------------------------------------------------
+
+
+def test_csv_holds_the_ends_and_says_so(folder):
+    shown = stepladder("--out", "plan.csv")
+    assert shown.exit_code == 0, shown.output
+    assert re.match(r"40 people: \d+ have a path to a score of at least 0.6, \d+ are", shown.stdout)
+    assert "Written to plan.csv: where each path ends; .parquet or .json would" in shown.stderr
+    assert "people.parquet: not in the schema, left aside: 'approved'." in shown.stderr
+    final = expected(table(40)).final
+    kept = pd.read_csv("plan.csv", keep_default_na=False)
+    pd.testing.assert_frame_equal(kept, final, check_dtype=False)
+
+
+def test_parquet_holds_every_row_of_every_path(folder, monkeypatch):
+    monkeypatch.setattr(recourse, "AT_A_TIME", 7)
+    assert stepladder("--out", "plan.parquet").exit_code == 0
+    kept = parquet.read_table("plan.parquet")
+    result = expected(table(40))
+    rows = kept.to_pandas().drop(columns=["outcome", "reason"])
+    pd.testing.assert_frame_equal(rows, result.paths, check_dtype=False)
+    ends = kept.to_pandas().groupby(["person", "path"]).last().reset_index()
+    assert ends["outcome"].tolist() == result.final["outcome"].tolist()
+    facts = json.loads(kept.schema.metadata[b"stepladder.recourse"])
+    assert facts["settings"]["method"] == "StEP"
+    assert facts["goal"]["threshold"] == 0.6
+
+
+def test_json_holds_every_person_with_their_paths(folder):
+    assert stepladder("--out", "plan.json", "--paths", "2").exit_code == 0
+    kept = json.loads(Path("plan.json").read_text())
+    result = expected(table(40), paths=2)
+    assert [person["person"] for person in kept["people"]] == list(range(40))
+    ends = [path["rows"][-1]["score"] for person in kept["people"] for path in person["paths"]]
+    np.testing.assert_allclose(ends, result.final["score"])
+    assert kept["run"]["settings"]["paths"] == 2
+
+
+def test_json_on_stdout_is_one_object_of_counts_and_metrics(folder, monkeypatch):
+    monkeypatch.setattr(recourse, "AT_A_TIME", 9)
+    shown = stepladder("--json", "--out", "plan.csv")
+    said = json.loads(shown.stdout)
+    result = expected(table(40))
+    assert said["people"] == 40
+    assert said["complete"] is True
+    assert said["outcomes"] == result.status["outcome"].value_counts().to_dict()
+    for name, value in result.metrics().iloc[0].items():
+        assert said["metrics"][name] == pytest.approx(value)
+    assert said["out"] == "plan.csv"
+
+
+def test_quiet_says_nothing(folder):
+    shown = stepladder("--quiet", "--out", "plan.csv")
+    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, "", "")
+
+
+def test_without_out_it_only_counts(folder):
+    assert stepladder().exit_code == 0
+    assert files(folder) == INPUTS
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+def test_csv_tables_give_what_parquet_gives(folder, ending):
+    table(300, seed=0).to_csv(f"data{ending}", index=False)
+    table(40).to_csv(f"people{ending}", index_label="who")
+    stepladder("--out", "a.parquet")
+    shown = stepladder(
+        *("--id", "who", "--out", "b.parquet"), data=f"data{ending}", people=f"people{ending}"
+    )
+    assert shown.exit_code == 0, shown.output
+    one, two = (parquet.read_table(name).to_pandas() for name in ("a.parquet", "b.parquet"))
+    assert two["person"].tolist() == one["person"].astype(str).tolist()
+    pd.testing.assert_frame_equal(one.iloc[:, 1:], two.iloc[:, 1:], check_dtype=False)
+
+
+def test_people_are_called_by_their_index_or_by_a_column(folder):
+    people = table(4).set_axis(["ann", "bob", "cy", "di"])
+    people.to_parquet("people.parquet")
+    stepladder("--out", "plan.csv", "--paths", "1")
+    assert pd.read_csv("plan.csv")["person"].tolist() == ["ann", "bob", "cy", "di"]
+    people.rename_axis("who").to_parquet("people.parquet")
+    assert stepladder("--id", "who").exit_code == 0
+    people.reset_index(drop=True).assign(who=[7, 8, 9, 9]).to_parquet("people.parquet")
+    stepladder("--out", "plan.json", "--paths", "1", "--id", "who")
+    kept = json.loads(Path("plan.json").read_text())["people"]
+    assert [person["person"] for person in kept] == [7, 8, 9, 9]
+
+
+def test_a_missing_value_is_an_outcome_in_every_form(folder):
+    people = table(8).astype({"age": "Int64"})
+    people.loc[1, "income"] = np.nan
+    people.loc[2, "age"] = pd.NA
+    people.loc[3, "job"] = None
+    people.to_parquet("people.parquet")
+    for name in ("plan.parquet", "plan.csv", "plan.json"):
+        shown = stepladder("--out", name, "--json")
+        assert shown.exit_code == 0, shown.output
+        assert json.loads(shown.stdout)["outcomes"]["missing_value"] == 3
+    rows = json.loads(Path("plan.json").read_text())["people"][1]["paths"][0]
+    assert rows["reason"] == "no value for income"
+    assert rows["rows"][0]["score"] is None
+
+
+def test_limit_takes_the_first_people(folder, monkeypatch):
+    monkeypatch.setattr(recourse, "AT_A_TIME", 8)
+    stepladder("--out", "plan.csv", "--limit", "11", "--paths", "1")
+    assert pd.read_csv("plan.csv")["person"].tolist() == list(range(11))
+
+
+def test_a_time_budget_covers_the_whole_run(folder, monkeypatch):
+    monkeypatch.setattr(recourse, "AT_A_TIME", 5)
+    shown = stepladder("--time-budget", "1e-9", "--json", "--out", "plan.csv")
+    said = json.loads(shown.stdout)
+    assert set(said["outcomes"]) == {"timed_out", "already_positive"}
+    assert said["people"] == 40
+    assert shown.exit_code == 3
+
+
+def test_a_skops_model_a_class_labels_and_another_method(folder):
+    skops = pytest.importorskip("skops.io")
+    data = table(300, seed=0)
+    schema = sl.Schema(SCHEMA.features[:3])
+    schema.save("schema.yaml")
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    skops.dump(model.fit(data[list(schema.names)], data["approved"]), "model.skops")
+    for method in ("step", "dice"):
+        shown = stepladder(
+            *("--desired", "no", "--labels", "approved", "--method", method, "--json"),
+            model="model.skops",
+        )
+        assert shown.exit_code == 0, shown.output
+        assert json.loads(shown.stdout)["goal"] == "a score of at least 0.6 for 'no'"
+    shown = stepladder("--desired", "nope", model="model.skops")
+    assert "has no class 'nope'" in shown.stderr
+
+
+def test_a_privacy_budget_is_spent_from_its_ledger(folder):
+    pytest.importorskip("opendp")
+    budget = ["--epsilon", "1", "--delta", "1e-6", "--ledger", "ledger.sqlite"]
+    shown = stepladder(*budget, "--json", "--out", "plan.parquet")
+    assert shown.exit_code in (0, 3), shown.output
+    said = json.loads(shown.stdout)
+    assert said["privacy"]["way"] == "once"
+    assert set(said["reference"]) == {"made_up"}
+    again = stepladder("--ledger", "ledger.sqlite")
+    assert again.exit_code == 1
+    assert len(again.stderr.splitlines()) == 3  # two tables with a column left aside, one error
+    assert sl.Budget.open("ledger.sqlite").statement.left == pytest.approx(0, abs=1e-6)
+
+
+def test_when_nobody_who_asks_has_a_path_the_result_is_written_and_the_exit_is_3(folder):
+    table(5).assign(age=30).to_parquet("people.parquet")
+    shown = stepladder("--out", "plan.csv", model="loans:old")
+    assert shown.exit_code == 3, shown.output
+    assert "0 have a path" in shown.stdout
+    assert len(pd.read_csv("plan.csv")) == 15
+
+
+# ---- bad input --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"model": "none.onnx"}, "There is no model file at 'none.onnx'."),
+        ({"model": "loans:modle"}, "has no 'modle', which the model 'loans:modle' names. Did you"),
+        ({"model": "loans:broken"}, "The model broken raised RuntimeError: no such thing"),
+        ({"model": "loans:never"}, "None of the 300 reference rows meets the goal"),
+        ({"data": "none.parquet"}, "There is no table at 'none.parquet'."),
+        ({"people": "none.csv"}, "There is no table at 'none.csv'."),
+        ({"people": "people.feather"}, "ends in .parquet, .csv, .csv.gz."),
+        ({"schema": "none.yaml"}, "There is no schema file at 'none.yaml'. Make one: stepladder"),
+        ({"schema": "bad.yaml"}, "bad.yaml, line 3, column 9: not YAML"),
+        (
+            {"schema": "other.yaml"},
+            "'data.parquet' has no column 'incom', which the schema names. ",
+        ),
+        (
+            {"labels": "aproved"},
+            "no column 'aproved', which --labels names. Did you mean 'approved'",
+        ),
+        ({"id": "whom"}, "'people.parquet' has no column 'whom', which --id names."),
+        ({"goal": "1.5"}, "Goal(threshold) must be above 0 and at most 1"),
+        ({"method": "stpe"}, "There's no method 'stpe'. Did you mean 'step'?"),
+        ({"paths": "0"}, "paths must be a whole number of at least 1"),
+        ({"time-budget": "0"}, "time_budget must be a number of seconds above 0"),
+        ({"out": "plan.xlsx"}, "expected a name that ends in .parquet, .csv, .json."),
+        ({"out": "no/plan.csv"}, "Can't write to 'no/plan.csv': No such file or directory."),
+        ({"out": "/proc/plan.csv"}, "Can't write to '/proc/plan.csv': "),
+        ({"ledger": "none.sqlite"}, "none.sqlite"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(folder, changed, said):
+    Path("bad.yaml").write_text("features:\n- name: income\n    kind: numeric\n")
+    Path("other.yaml").write_text("features:\n- {name: incom, kind: numeric}\n")
+    before = files(folder)
+    shown = stepladder("--quiet", **{"out": "plan.parquet", **changed})
+    assert shown.exit_code == 1, shown.output
+    assert shown.stdout == ""
+    assert shown.stderr.startswith("Error: ")
+    assert said in shown.stderr
+    assert "Traceback" not in shown.stderr
+    assert files(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--epsilon", "1"], "--epsilon and --delta come together"),
+        (["--epsilon", "1", "--delta", "1e-6", "--method", "dice"], "Only --method step"),
+        (["--labels", "job"], "--labels job is a feature in schema.yaml"),
+        (["--out", "./people.parquet"], "is a file that is read from"),
+        (["--limit", "0"], "--limit"),
+        (["--goal", "high"], "--goal"),
+    ],
+)
+def test_bad_usage_is_exit_2(folder, more, said):
+    shown = stepladder(*more)
+    assert shown.exit_code == 2
+    assert said in shown.stderr
+    assert files(folder) == INPUTS
+
+
+def test_a_person_outside_the_bounds_is_named_with_the_place_in_the_file(folder, monkeypatch):
+    monkeypatch.setattr(recourse, "AT_A_TIME", 10)
+    sl.Schema([sl.Numeric("income", bounds=(None, 500)), *SCHEMA.features[1:]]).save("schema.yaml")
+    people = table(40)
+    people.loc[25, "income"] = 900.0
+    people.to_parquet("people.parquet")
+    shown = stepladder("--out", "plan.csv", "--quiet")
+    assert shown.exit_code == 1
+    assert "'people.parquet': From row 20 on, counted there from 0 again: " in shown.stderr
+    assert "5" in shown.stderr
+    assert files(folder) == INPUTS
+
+
+def test_an_empty_table_of_people_is_said(folder):
+    table(0).to_parquet("people.parquet")
+    shown = stepladder("--out", "plan.csv", "--quiet")
+    assert shown.stderr == "Error: 'people.parquet' has no rows.\n"
+    assert files(folder) == INPUTS
+
+
+def test_a_model_that_does_not_fit_the_data_is_said(folder):
+    skops = pytest.importorskip("skops.io")
+    data = table(300, seed=0)[["income", "debt"]].assign(savings=1.0)
+    skops.dump(LogisticRegression().fit(data, data["debt"] > 10), "model.skops")
+    shown = stepladder("--out", "plan.csv", "--quiet", model="model.skops")
+    assert shown.exit_code == 1
+    assert "trained on 3 columns but would be given 4" in shown.stderr
+    assert files(folder) == {*INPUTS, "model.skops"}
+
+
+def test_a_crafted_pickle_is_not_executed(folder):
+    import pickle
+
+    class Crafted:
+        def __reduce__(self):
+            return Path.touch, (Path("executed"),)
+
+    for name in ("model.pkl", "model.json", "model.skops"):
+        Path(name).write_bytes(pickle.dumps(Crafted()))
+        assert stepladder(model=name).exit_code == 1
+        assert not Path("executed").exists()
+    stepladder("--trust-pickle", model="model.pkl")
+    assert Path("executed").exists()
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".json"])
+def test_a_disk_that_fills_up_leaves_what_was_there(folder, ending, monkeypatch):
+    monkeypatch.setattr(recourse, "AT_A_TIME", 10)
+    out = Path(f"plan{ending}")
+    out.write_text("mine")
+    opened = Path.open
+
+    class Full(io.RawIOBase):
+        def writable(self):
+            return True
+
+        def write(self, _):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def full(self, mode="r", *rest, **more):
+        made = opened(self, mode, *rest, **more)
+        if mode != "wb":
+            return made
+        made.close()
+        return Full()
+
+    monkeypatch.setattr(Path, "open", full)
+    shown = stepladder("--out", out, "--quiet")
+    assert shown.exit_code == 1, shown.output
+    assert shown.stderr == (
+        f"Error: Can't write to '{out}': No space left on device. Choose a folder that is there, "
+        "can be written to and has room.\n"
+    )
+    assert out.read_text() == "mine"
+    assert files(folder) == {*INPUTS, out.name}
+
+
+MOUNTS = shutil.which("unshare") is not None and (
+    subprocess.run(
+        ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
+        capture_output=True,
+        check=False,
+    ).returncode
+    == 0
+)
+
+
+@pytest.mark.skipif(not MOUNTS, reason="no small or read-only disk can be mounted here")
+@pytest.mark.parametrize(
+    ("options", "said", "ending"),
+    [
+        ("size=8k", "No space left on device", ".parquet"),
+        ("size=8k", "No space left on device", ".json"),
+        ("ro", "Read-only file system", ".csv"),
+    ],
+)
+def test_a_real_disk_that_is_full_or_read_only(folder, options, said, ending):
+    (folder / "disk").mkdir()
+    table(400).to_parquet("people.parquet")
+    command = [sys.executable, "-m", "stepladder", *arguments("--quiet", out=f"disk/plan{ending}")]
+    script = f'mount -t tmpfs -o {options} tmpfs disk && "$@"; echo "$?"; ls -A disk'
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script, "sh", *command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "1\n"
+    assert done.stderr.startswith(f"Error: Can't write to 'disk/plan{ending}': {said}. Choose")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_stdout_that_is_full_is_one_sentence(folder):
+    command = [sys.executable, "-m", "stepladder", "schema", "data.parquet"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "Error: No space left on device.\n"
+
+
+# ---- long runs --------------------------------------------------------------------------------
+
+
+def interrupted(folder: Path, out: str, people: pd.DataFrame, *more: str):
+    """The run of a child that gets a Ctrl-C once it's about to answer the marked person."""
+    people.to_parquet("people.parquet")
+    command = [sys.executable, "-m", "stepladder", *arguments(*more, model="loans:slow", out=out)]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    until = time.monotonic() + 60
+    while not Path("asleep").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=30)
+    return process.returncode, *said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+def test_ctrl_c_keeps_what_is_finished_in_a_file_named_partial(folder):
+    people = table(1500)
+    people.loc[1200, "income"] = MARK
+    Path("plan.parquet").write_text("mine")
+    status, out, said = interrupted(folder, "plan.parquet", people, "--paths", "1")
+    assert status == 130
+    assert out == ""
+    assert said.endswith("Stopped. 1,000 of 1,500 people are kept in plan.partial.parquet.\n")
+    assert "Traceback" not in said
+    assert Path("plan.parquet").read_text() == "mine"
+    assert files(folder) == {*INPUTS, "plan.parquet", "plan.partial.parquet", "asleep"}
+    kept = parquet.read_table("plan.partial.parquet")
+    assert kept["person"].unique().to_pylist() == list(range(1000))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".json"])
+def test_a_partial_file_of_any_kind_can_be_read(folder, ending, monkeypatch):
+    monkeypatch.setattr(recourse, "AT_A_TIME", 10)
+    people = table(40)
+    people.loc[25, "income"] = MARK
+    people.to_parquet("people.parquet")
+    shown = stepladder("--paths", "1", model="loans:stopped", out=f"plan{ending}")
+    assert shown.exit_code == 130
+    kept = Path(f"plan.partial{ending}")
+    assert f"Stopped. 20 of 40 people are kept in {kept}." in shown.stderr
+    assert files(folder) == {*INPUTS, kept.name}
+    if ending == ".csv":
+        assert pd.read_csv(kept)["person"].tolist() == list(range(20))
+    else:
+        assert len(json.loads(kept.read_text())["people"]) == 20
+
+
+def test_ctrl_c_waits_for_what_is_being_written():
+    written = []
+
+    def write():
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            written.append("all of it")
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert written == ["all of it"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+def test_ctrl_c_before_anybody_is_finished_writes_nothing(folder):
+    people = table(50)
+    people.loc[20, "income"] = MARK
+    status, out, said = interrupted(folder, "plan.csv", people, "--json")
+    assert status == 130
+    assert json.loads(out)["people"] == 0
+    assert json.loads(out)["complete"] is False
+    assert files(folder) == {*INPUTS, "asleep"}
+    assert "Traceback" not in said
+
+
+PEAK = """
+import resource, sys
+from stepladder.cli import main
+status = main(sys.argv[1:])
+print(status, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted otherwise elsewhere")
+def test_fifty_thousand_people_take_no_more_memory_than_five_thousand(folder):
+    peaks = []
+    for count in (5_000, 50_000):
+        people = table(count)
+        people["income"] += 12  # most are there already, so that this doesn't take minutes
+        people.to_parquet("people.parquet")
+        more = ["--quiet", "--paths", "1", "--out", f"{count}.parquet"]
+        done = subprocess.run(
+            [sys.executable, "-c", PEAK, *arguments(*more)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        status, peak = done.stdout.split()
+        assert status == "0", done.stderr
+        assert len(parquet.read_table(f"{count}.parquet")["person"].unique()) == count
+        peaks.append(int(peak) / 1024)
+    assert peaks[1] - peaks[0] < 40  # MiB; all of the results would be several times that
+
+
+# ---- how a run shows itself -------------------------------------------------------------------
+
+
+def drawn(total: int | None, *, terminal: bool, shown: bool = True) -> str:
+    console = Console(file=io.StringIO(), force_terminal=terminal, width=120, color_system=None)
+    with PeopleBar(total, shown=shown, console=console) as bar:
+        bar._began -= 10.0
+        bar.reached(250)
+    return console.file.getvalue()
+
+
+def test_a_bar_says_how_many_and_how_long_at_the_pace_so_far():
+    shown = drawn(1000, terminal=True)
+    assert "250/1000" in shown
+    assert "about 30." in shown
+
+
+def test_without_a_total_nothing_is_promised():
+    shown = drawn(None, terminal=True)
+    assert "250/?" in shown
+    assert "left" not in shown
+
+
+def test_a_pipe_or_quiet_gets_no_bar():
+    assert drawn(1000, terminal=False).strip() == ""
+    assert drawn(1000, terminal=True, shown=False) == ""
+
+
+# ---- the page ---------------------------------------------------------------------------------
+
+PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", ["schema", "recourse"])
+def test_the_page_names_every_option(command):
+    said = CliRunner().invoke(app, [command, "--help"]).stdout
+    options = set(re.findall(r"^  (--[a-z-]+)", said, re.MULTILINE)) - {"--help"}
+    assert len(options) > 5
+    assert {option for option in options if f"`{option}" not in PAGE} == set()
+
+
+def test_the_page_and_the_help_have_the_table_of_exits():
+    said = CliRunner().invoke(app, ["--help"]).stdout
+    for status, why in EXITS.items():
+        assert f"| {int(status)} | {why} |" in PAGE
+        assert f"{int(status):>5}  {why}" in said

@@ -1,0 +1,154 @@
+"""`stepladder schema`: a table in, commented YAML out."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import fields
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+import stepladder as sl
+from stepladder.cli.app import app
+
+FRAME = pd.DataFrame(
+    {
+        "income": [1200.5, 3000.0, None, 800.25],
+        "age": [30, 41, 22, 65],
+        "owner": [True, False, True, True],
+        "job": ["clerk", "smith", None, "clerk"],
+        "approved": ["yes", "no", "no", "yes"],
+    }
+)
+
+
+def stepladder(*arguments: object):
+    return CliRunner().invoke(app, ["schema", *map(str, arguments)])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    FRAME.to_parquet(tmp_path / "loans.parquet")
+    return tmp_path / "loans.parquet"
+
+
+def assert_refused(shown, said: str) -> None:
+    assert shown.exit_code == 1
+    assert shown.stdout == ""
+    assert said in shown.stderr
+    assert len(shown.stderr.splitlines()) == 1
+
+
+def test_what_is_written_is_what_was_guessed_with_comments(table, tmp_path):
+    out = tmp_path / "schema.yaml"
+    options = ["--never", "age, job", "--never", "owner", "--increase", "income"]
+    shown = stepladder(table, *options, "--label", "approved", "--out", out)
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout == ""
+    assert f"Written to {out}: 4 features to check." in shown.stderr
+    guessed = sl.Schema.infer(
+        FRAME.drop(columns="approved"), never=["age", "job", "owner"], increase=["income"]
+    )
+    assert sl.Schema.load(out) == guessed
+    text = out.read_text(encoding="utf-8")
+    assert "# What the features of loans.parquet are" in text
+    assert "# seen: 800.25 to 3000; 1 missing\n- name: income\n  kind: numeric\n" in text
+    assert "# seen: 2 levels; 1 missing\n- name: job\n" in text
+    assert "  levels: [clerk, smith]\n" in text
+    assert "#   change    any (if left out), increase, decrease or never\n" in text
+
+
+@pytest.mark.parametrize("kind", [sl.Numeric, sl.Ordinal, sl.Categorical])
+def test_the_comments_explain_every_setting(table, kind):
+    explained = [line[:20] for line in stepladder(table).stdout.splitlines() if line[:1] == "#"]
+    said = " ".join(explained).replace(",", " ").split()
+    assert {f.name for f in fields(kind)} - {"name"} <= set(said)
+
+
+def test_without_a_file_it_goes_to_the_terminal(table):
+    shown = stepladder(table)
+    assert shown.exit_code == 0
+    assert sl.Schema.from_dict(yaml.safe_load(shown.stdout)) == sl.Schema.infer(FRAME)
+
+
+@pytest.mark.parametrize("name", ["loans.csv", "loans.csv.gz"])
+def test_a_csv_says_the_same_as_parquet(table, tmp_path, name):
+    FRAME.to_csv(tmp_path / name, index=False)
+    assert stepladder(tmp_path / name).stdout == stepladder(table).stdout.replace(
+        "loans.parquet", name
+    )
+
+
+def test_odd_names_and_levels_survive(tmp_path):
+    odd = ["no", "null", "1.0", "a: b", "# c", "- d", "é\x85f", "line\nend", " g ", "'", "x" * 300]
+    frame = pd.DataFrame({"a: #b": odd, "yes": range(len(odd))})
+    frame.to_parquet(tmp_path / "odd.parquet")
+    shown = stepladder(tmp_path / "odd.parquet")
+    assert sl.Schema.from_dict(yaml.safe_load(shown.stdout)) == sl.Schema.infer(frame)
+
+
+def test_many_levels_are_pointed_at(tmp_path):
+    frame = pd.DataFrame({"id": [f"p{i}" for i in range(60)], "age": range(60)})
+    frame.to_parquet(tmp_path / "many.parquet")
+    said = stepladder(tmp_path / "many.parquet").stdout
+    assert "# seen: 60 levels; is it a name for something? then leave it out\n" in said
+
+
+def test_a_file_that_is_there_is_replaced_only_when_told(table, tmp_path):
+    out = tmp_path / "schema.yaml"
+    out.write_text("mine")
+    assert_refused(stepladder(table, "--out", out), "is there already; replace it with --force")
+    assert out.read_text() == "mine"
+    assert stepladder(table, "--out", out, "--force").exit_code == 0
+    assert len(sl.Schema.load(out)) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("none.csv", None, "There is no table at"),
+        ("loans.xlsx", b"", "expected a name that ends in .parquet, .csv, .csv.gz"),
+        ("bad.parquet", b"hello", "bad.parquet' can't be read: "),
+        ("bad.csv", b"", "bad.csv' can't be read: Empty CSV file."),
+        ("bad.csv.gz", b"hello", "bad.csv.gz' can't be read: "),
+        ("ragged.csv", b"a,b\n1,2\n3\n", "Expected 2 columns, got 1"),
+        ("twice.csv", b"a,a\n1,2\n", "has the column 'a' more than once"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_one_sentence(tmp_path, name, content, said):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    assert_refused(stepladder(tmp_path / name, "--out", tmp_path / "schema.yaml"), said)
+    assert not (tmp_path / "schema.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--never", "agee"], "The frame has no column 'agee'. Did you mean 'age'?"),
+        (["--label", "aproved"], "has no column 'aproved', which --label names. Did you mean 'app"),
+        (["--increase", "job"], "needs an order"),
+        (["--increase", "age", "--never", "age"], "'age' is asked to change"),
+        (["--out", "/proc/schema.yaml"], "Can't write to '/proc/schema.yaml': "),
+        (["--out", "/no/schema.yaml"], "No such file or directory. Choose a folder that is there"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(table, options, said):
+    assert_refused(stepladder(table, *options), said)
+
+
+def test_a_full_disk_leaves_nothing_and_what_was_there(table, tmp_path, monkeypatch):
+    def full(self, *_, **__):
+        self.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    out = tmp_path / "schema.yaml"
+    out.write_text("mine")
+    monkeypatch.setattr(Path, "write_text", full)
+    said = "No space left on device. Choose a folder that is there, can be written to and has room."
+    assert_refused(stepladder(table, "--out", out, "--force"), said)
+    assert out.read_text() == "mine"
+    assert {file.name for file in tmp_path.iterdir()} == {"loans.parquet", "schema.yaml"}
