@@ -6,6 +6,7 @@ files) is read off them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -16,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stepladder import archive, frames
+from stepladder import archive, frames, markup
 from stepladder.frames import Frame, Template
 from stepladder.goal import Goal
 from stepladder.metrics import Paths, nearest_distance, summary
@@ -24,6 +25,9 @@ from stepladder.path import Outcome, Path
 from stepladder.privacy.pay import Guarantee
 from stepladder.schema import Schema
 from stepladder.space import Floats, Space
+
+SHOWN = 10
+"""How many people a notebook shows."""
 
 TAKEN = ("person", "path", "step", "outcome", "score", "distance", "steps")
 """Names of result columns; a feature of such a name is shown with an underscore behind it."""
@@ -53,6 +57,35 @@ class Recourse:
         found = sum(self.best(i)[0] is not None for i in range(len(self.people)))
         count = f"{len(self.people)} people, {self._slots} paths each"
         return f"Recourse({count}, {found} of them reach {self.goal})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: how people fared, and where the first of them end."""
+        found = [self.best(i) for i in range(len(self.people))]
+        counted = Counter(outcome.value for _, outcome, _ in found)
+        heads = ["person", "outcome", "path", "steps", "score", "changes"]
+        rows: list[Sequence[Any]] = []
+        names = self.space.schema.names
+        for i in range(min(len(found), SHOWN)):
+            slot, outcome, _ = found[i]
+            if slot is None:
+                rows.append([self.people[i], outcome.value, "", "", "", ""])
+                continue
+            path = self.routes[i][slot]
+            moved = np.flatnonzero(path.values[0] != path.values[-1])
+            changes = "; ".join(
+                f"{names[f]}: {self.space.shown(int(f), path.values[0, f])} → "
+                f"{self.space.shown(int(f), path.values[-1, f])}"
+                for f in moved
+            )
+            score = f"{path.scores[-1]:.3f}"
+            rows.append([self.people[i], outcome.value, slot, path.steps, score, changes])
+        more = len(found) - len(rows)
+        return markup.block(
+            repr(self),
+            markup.table(["outcome", "people"], counted.most_common()),
+            markup.table(heads, rows),
+            markup.paragraph(f"… and {more} more people: see result.status") if more else "",
+        )
 
     # ---- frames ---------------------------------------------------------------------------
 

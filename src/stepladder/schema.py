@@ -12,7 +12,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from stepladder import frames
+from stepladder import frames, markup
 from stepladder.errors import (
     ColumnError,
     DtypeError,
@@ -72,6 +72,18 @@ class Schema:
 
     def __repr__(self) -> str:
         return "Schema([\n" + "".join(f"    {f!r},\n" for f in self.features) + "])"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows = []
+        for f in self.features:
+            said = {key: value for key, value in f.settings.items() if key != "change"}
+            rest = "; ".join(f"{key}: {_plainly(value)}" for key, value in said.items())
+            rows.append((f.name, f.kind, f.change.value, rest))
+        return markup.block(
+            f"Schema of {len(self)} features",
+            markup.table(["feature", "kind", "may change", "beyond that"], rows),
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -229,6 +241,22 @@ class Schema:
             return cls.from_dict(content)
         except SchemaError as error:
             raise SchemaError(f"{path}: {error}") from error
+
+
+def _plainly(value: Any) -> str:
+    """A setting as a person would write it."""
+    if isinstance(value, list):
+        return (
+            " to ".join("open" if v is None else f"{v:g}" for v in value)
+            if _is_range(value)
+            else listing(value, most=8)
+        )
+    return "yes" if value is True else str(value)
+
+
+def _is_range(value: list[Any]) -> bool:
+    """Whether a setting is two ends, one of which may be open."""
+    return len(value) == 2 and all(v is None or isinstance(v, float) for v in value)
 
 
 def seen_levels(values: Iterable[Any]) -> tuple[Level, ...]:

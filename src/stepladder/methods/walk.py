@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from stepladder import frames
+from stepladder import frames, markup
 from stepladder.errors import (
     FrameError,
     MissingValueError,
@@ -130,6 +130,23 @@ class Walk:
         else:
             state = f"{sum(path.steps > 0 for path in self._paths())} offers"
         return f"Walk(score={self.score:.3f}, {len(self.history)} events, {state})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: where the person stands, and the offers, if they're to be had."""
+        here = markup.table(["feature", "now"], self._named(self._row[0]).items())
+        if self.done or self._unasked or not (offers := self.directions()):
+            return markup.block(repr(self), here, markup.paragraph(self.reason))
+        rows = [
+            [
+                offer.path,
+                "; ".join(str(change) for change in offer.changes),
+                f"{offer.score:.3f}",
+                offer.steps_left,
+            ]
+            for offer in offers
+        ]
+        heads = ["path", "next step", "score then", "steps after it"]
+        return markup.block(repr(self), here, markup.table(heads, rows))
 
     @property
     def privacy(self) -> Guarantee | None:
