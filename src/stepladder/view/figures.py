@@ -1,0 +1,336 @@
+"""The paper's four figures, drawn again from its own points with directions that we compute.
+
+Points, boundaries and the ends of arrows are those of the TikZ pictures in Hamer et al., "Simple
+Steps to Success", TMLR 2024: figures 1 (the loan example), 2 (a direction off the data), 3 (without
+and with clusters) and the appendix's (MIM runs away). The paper drew its arrows by hand; ours are
+what the kernel answers for those points, and each knows the paper's, to be compared with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stepladder.clusters import partition
+from stepladder.feature import Numeric
+from stepladder.frames import Template
+from stepladder.kernels.alpha import Volcano
+from stepladder.kernels.direction import directions
+from stepladder.methods.mim import MIM
+from stepladder.schema import Schema
+from stepladder.space import Floats, Space
+from stepladder.view.plots.files import save
+from stepladder.view.plots.style import (
+    GAP,
+    INK,
+    QUIET,
+    WIDTH,
+    Chart,
+    altair,
+    checked_width,
+    columns_in,
+    finished,
+    inner_width,
+    panel_title,
+)
+
+ALPHA = Volcano(degree=2, cutoff=0.5)
+"""The paper's, over the distances of the drawing."""
+
+LENGTH = 4.2
+"""Of a drawn arrow; a direction has none of its own."""
+
+# fmt: off
+REJECTED = np.array([
+    (1, 1.5), (1.5, 1), (2, 2), (2.75, 2.25), (3, 1.7), (1.7, 3), (1.5, 4), (3.5, 0.75), (4, 2.5),
+    (1, 3),
+])
+LOWER = np.array([
+    (6, 3), (7, 2), (7.25, 1.5), (6.5, 3.5), (6.25, 1.25), (7.5, 1), (7.75, 3), (7.25, 2.75),
+    (8.25, 1.25), (8.5, 2.75), (8.75, 2), (9, 3), (8, 3.5), (7.75, 4),
+])
+UPPER = np.array([
+    (5.75, 4.75), (6.75, 3.75), (6.5, 4.5), (7, 5.25), (7.75, 4.5), (6.25, 5.5), (7, 6.25),
+    (6, 6.5), (8.5, 4.75), (7.5, 6.25), (8.25, 7),
+])
+UPPER_LEFT = UPPER + np.array([-5, 2])
+MIM_REJECTED = np.array([
+    (2, 1.5), (2.5, 1), (3, 2), (3.75, 2.25), (4, 3), (2.7, 3), (3, 4), (3.5, 4.75), (2.75, 5),
+    (3, 6), (4, 5.5), (2, 5.75),
+])
+MIM_ACCEPTED = np.array([
+    (7, 1.5), (7.5, 1), (7, 2), (7.75, 2.25), (8, 3), (6.7, 3), (7, 4), (6.75, 5), (7, 6), (8, 5.5),
+    (6, 5.75), (6.5, 5.5),
+])
+# fmt: on
+
+
+def _curve(places: int) -> Floats:
+    """The boundary of figures 1 to 3."""
+    x = np.linspace(0, 5.4, places)
+    return np.column_stack([x, 5 * np.cos((x - 1.5) / 2.5)])
+
+
+BOUNDARY = _curve(55)
+UPRIGHT = np.array([(5.0, 0.0), (5.0, 10.0)])
+
+Place = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Arrow:
+    """A direction at a place, and the arrow that the paper draws for it, from where to where."""
+
+    name: str
+    start: Place
+    toward: Floats
+    paper: tuple[Place, Place] | None = None
+    length: float = LENGTH
+
+    @property
+    def angle(self) -> float:
+        """Degrees, from the right anticlockwise."""
+        return math.degrees(math.atan2(self.toward[1], self.toward[0]))
+
+    @property
+    def off(self) -> float:
+        """Degrees between this arrow and the paper's."""
+        assert self.paper is not None
+        (x, y), (x2, y2) = self.paper
+        drawn = math.degrees(math.atan2(y2 - y, x2 - x))
+        return abs((self.angle - drawn + 180) % 360 - 180)
+
+    @property
+    def end(self) -> Place:
+        unit = self.toward / np.linalg.norm(self.toward)
+        return self.start[0] + self.length * unit[0], self.start[1] + self.length * unit[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One picture of a figure."""
+
+    title: str
+    rejected: Floats
+    accepted: Floats
+    boundary: Floats
+    places: tuple[Place, ...]
+    """where the person stands, one place after the other"""
+    arrows: tuple[Arrow, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A figure of the paper."""
+
+    title: str
+    note: str
+    panels: tuple[Panel, ...]
+
+
+# ---- the four ---------------------------------------------------------------------------------
+
+
+def loan() -> Figure:
+    """Figure 1: two groups of accepted applicants, two directions, and a path along the first."""
+    accepted = np.concatenate([LOWER, UPPER])
+    person = (1.5, 1.0)
+    first, second = _toward(person, accepted, clusters=2)
+    path = (person, (4.0, 1.0), (6.0, 2.5))
+    legs = tuple(
+        Arrow("", place, _toward(place, accepted, clusters=2)[0], drawn, length=2.2)
+        for place, drawn in zip(
+            path[:2], [((1.9, 1.0), (3.7, 1.0)), ((4.3, 1.2), (5.7, 2.2))], strict=True
+        )
+    )
+    data = (REJECTED, accepted, BOUNDARY)
+    both = (
+        Arrow("d1", person, first, ((1.9, 1.1), (5.5, 1.5))),
+        Arrow("d2", person, second, ((1.6, 1.4), (5.0, 5.0))),
+    )
+    return Figure(
+        "The loan example",
+        "Two directions, one to each cluster of accepted applicants. Someone who goes roughly "
+        "along the first (grey) gets a new one from where they are.",
+        (
+            Panel("The data", *data, (person,)),
+            Panel("Two directions", *data, (person,), both),
+            Panel("A path", *data, path, legs),
+        ),
+    )
+
+
+def off_data() -> Figure:
+    """Figure 2: the shortest way over the boundary leads away from all accepted applicants."""
+    accepted = np.concatenate([LOWER, UPPER])
+    person = (1.2, 4.5)
+    edge = _curve(5401)
+    nearest = edge[np.linalg.norm(edge - person, axis=1).argmin()]
+    arrows = (
+        Arrow("d1", person, nearest - person, ((0.9, 4.6), (0.2, 5.3)), length=2.4),
+        Arrow("d2", person, _toward(person, accepted)[0], ((1.5, 4.3), (4.0, 4.0)), length=3.4),
+    )
+    data = (REJECTED, accepted, BOUNDARY)
+    return Figure(
+        "A direction off the data",
+        "d1 is the shortest way over the boundary and leads where nobody is; d2 is StEP's.",
+        (
+            Panel("The data", *data, (person,)),
+            Panel("Two directions", *data, (person,), arrows),
+        ),
+    )
+
+
+def clustering() -> Figure:
+    """Figure 3: one direction between two groups, or one to each."""
+    accepted = np.concatenate([LOWER, UPPER_LEFT])
+    person = (1.5, 1.0)
+    between = Arrow("d", person, _toward(person, accepted)[0], ((1.7, 1.2), (4.0, 4.0)))
+    first, second = _toward(person, accepted, clusters=2)
+    each = (
+        Arrow("d1", person, first, ((1.7, 1.2), (6.0, 2.0))),
+        Arrow("d2", person, second, ((1.5, 1.5), (1.5, 6.0))),
+    )
+    data = (REJECTED, accepted, BOUNDARY)
+    return Figure(
+        "Without and with clusters",
+        "One direction over all accepted applicants leads between them; one a cluster leads to "
+        "each.",
+        (
+            Panel("Without clusters", *data, (person,), (between,)),
+            Panel("With clusters", *data, (person,), each),
+        ),
+    )
+
+
+def mim() -> Figure:
+    """The appendix's figure: rejected applicants nearby push MIM away from everyone accepted."""
+    person = (2.0, 4.0)
+    arrows = (
+        Arrow("MIM", person, _mim(person), ((1.8, 4.0), (0.5, 4.0)), length=1.2),
+        Arrow("StEP", person, _toward(person, MIM_ACCEPTED)[0], length=3.4),
+    )
+    panel = Panel("Two directions", MIM_REJECTED, MIM_ACCEPTED, UPRIGHT, (person,), arrows)
+    return Figure(
+        "MIM runs away",
+        "Rejected applicants nearby push MIM's direction away from everyone accepted; StEP's "
+        "leaves them out.",
+        (panel,),
+    )
+
+
+FIGURES: dict[str, Callable[[], Figure]] = {
+    "loan": loan,
+    "off-data": off_data,
+    "clustering": clustering,
+    "mim": mim,
+}
+"""Each figure by the name of its file."""
+
+
+def _toward(place: Place, accepted: Floats, clusters: int = 1) -> Floats:
+    """StEP's directions (clusters, 2), that to the lowest cluster first."""
+    labels = partition(accepted, clusters, None, random_state=0)
+    found = directions(np.array(place), accepted, ALPHA, clusters=labels)
+    heights = [accepted[labels == c, 1].mean() for c in range(clusters)]
+    ordered: Floats = found[np.argsort(heights)].astype(np.float64)
+    return ordered
+
+
+def _mim(place: Place) -> Floats:
+    """MIM's direction, over the distances of the drawing."""
+    schema = Schema([Numeric("score"), Numeric("balance")])
+    rows = pd.DataFrame(np.concatenate([MIM_REJECTED, MIM_ACCEPTED]), columns=["score", "balance"])
+    space = Space(schema, Template.of(rows), np.zeros(2), np.ones(2))
+    method = MIM(alpha=ALPHA).fit(rows, _right_of_five, space=space)
+    toward: Floats = method.directions(np.array([place]))[0]
+    return toward
+
+
+def _right_of_five(rows: pd.DataFrame) -> Any:
+    return (rows["score"] > 5).astype(float)
+
+
+# ---- drawing ----------------------------------------------------------------------------------
+
+
+def draw(figure: Figure, *, width: float = WIDTH) -> Chart:
+    """A figure as an Altair chart, its panels beside each other where there's room."""
+    width = checked_width(width)
+    columns = columns_in(width, len(figure.panels))
+    side = min(inner_width(width, columns, axis=18), 340)
+    panels = [_panel(panel, side) for panel in figure.panels]
+    chart = altair().concat(*panels, columns=columns, spacing=GAP)
+    marks = "Crosses: rejected. Circles: accepted. Dashed: the boundary. Ring: the person."
+    return finished(chart, figure.title, [figure.note, marks], width)
+
+
+def _panel(panel: Panel, side: float) -> Chart:
+    alt = altair()
+    scale = alt.Scale(domain=[0, 10], nice=False)
+    bare = alt.Axis(labels=False, ticks=False)
+    x = alt.X("x:Q", scale=scale, axis=bare, title="Credit score")
+    y = alt.Y("y:Q", scale=scale, axis=bare, title="Bank balance")
+
+    def at(places: Any) -> Any:
+        frame = pd.DataFrame(np.reshape(places, (-1, 2)), columns=["x", "y"])
+        frame["place"] = range(len(frame))
+        return alt.Chart(frame).encode(x=x, y=y)
+
+    line = at(panel.boundary).mark_line(color=QUIET, strokeDash=[5, 4], strokeWidth=1.5, clip=True)
+    layers = [
+        line.encode(order="place:Q"),
+        at(panel.rejected).mark_point(shape="cross", size=45, color="#b5541c", opacity=1),
+        at(panel.accepted).mark_point(shape="circle", size=45, color="#0b3c6f", opacity=1),
+        at(panel.places).mark_line(color=QUIET, strokeWidth=4, opacity=0.5).encode(order="place:Q"),
+        at(panel.places).mark_point(
+            shape="circle", size=110, filled=False, color=INK, strokeWidth=2.5, opacity=1
+        ),
+        *(layer for arrow in panel.arrows for layer in _arrow(arrow, scale)),
+    ]
+    return alt.layer(*layers).properties(
+        width=side, height=side, title=panel_title(panel.title, side)
+    )
+
+
+def _arrow(arrow: Arrow, scale: Any) -> list[Chart]:
+    """A line, its head, and its name beside the head."""
+    alt = altair()
+    steep = abs(abs(arrow.angle) - 90) < 30
+    row = {
+        "x": arrow.start[0],
+        "y": arrow.start[1],
+        "x2": arrow.end[0],
+        "y2": arrow.end[1],
+        "turn": 90 - arrow.angle,
+        "name": arrow.name,
+    }
+    base = alt.Chart(pd.DataFrame([row]))
+
+    def at(x: str, y: str) -> dict[str, Any]:
+        return {"x": alt.X(f"{x}:Q", scale=scale), "y": alt.Y(f"{y}:Q", scale=scale)}
+
+    head = base.mark_point(shape="triangle", filled=True, size=110, color=INK, opacity=1)
+    beside = {"dx": 10, "align": "left"} if steep else {"dy": -16, "align": "center"}
+    text = base.mark_text(fontSize=14, fontStyle="italic", color=INK, **beside)
+    return [
+        base.mark_rule(color=INK, strokeWidth=2).encode(**at("x", "y"), x2="x2:Q", y2="y2:Q"),
+        head.encode(**at("x2", "y2"), angle=alt.Angle("turn:Q", scale=None)),
+        text.encode(**at("x2", "y2"), text="name:N"),
+    ]
+
+
+def write(folder: str | File, *, width: float = WIDTH) -> list[File]:
+    """The four figures as SVG files in a folder that is there."""
+    files = []
+    for name, figure in FIGURES.items():
+        file = File(folder) / f"{name}.svg"
+        save(draw(figure(), width=width), file)
+        files.append(file)
+    return files

@@ -1,0 +1,85 @@
+"""Charts as files and as part of a page: SVG, PNG and HTML, without a browser or a network."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from html import escape
+from pathlib import Path as File
+from typing import Any
+from uuid import uuid4
+
+from stepladder.errors import ExtraError, ResultError
+from stepladder.view.plots.style import Chart
+
+PHONE = 320
+"""How wide a picture is on a phone, in pixels."""
+
+
+def save(chart: Chart, path: str | File) -> None:
+    """Write a chart to a `.svg`, `.png` or `.html` file, whole or not at all.
+
+    The HTML file holds all it needs; it loads nothing from elsewhere.
+    """
+    file = File(path)
+    converters: dict[str, Callable[[dict[str, Any]], bytes]] = {
+        ".svg": _svg,
+        ".png": lambda spec: bytes(_converter().vegalite_to_png(spec, scale=2)),
+        ".html": lambda spec: _converter().vegalite_to_html(spec, bundle=True).encode(),
+    }
+    if file.suffix not in converters:
+        raise ResultError(
+            f"Can't save a chart to {file.name!r}: expected a name that ends in .svg, .png or "
+            ".html."
+        )
+    content = converters[file.suffix](chart.to_dict())
+    unfinished = file.with_name(f".{file.name}.{uuid4().hex}")
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(file)
+    except OSError as error:
+        raise ResultError(
+            f"Can't save a chart to {str(file)!r}: {error.strerror or error}. Choose a folder that "
+            "is there, can be written to and has room."
+        ) from error
+    finally:
+        _remove(unfinished)
+
+
+def picture(draw: Callable[[float], Chart], *, width: float = 720) -> str:
+    """HTML for a page: the chart `width` pixels wide, and on a phone as drawn for a phone.
+
+    draw  makes the chart for a width, such as `lambda width: person(result, 3, width=width)`
+
+    The pictures are part of the text, so a page that holds them is whole by itself.
+    """
+    wide, narrow = draw(width).to_dict(), draw(PHONE).to_dict()
+    return (
+        f'<picture><source media="(max-width: {int(width) + 40}px)" srcset="{_inline(narrow)}">'
+        f'<img src="{_inline(wide)}" alt="{escape(wide.get("description", ""))}"></picture>'
+    )
+
+
+def _inline(spec: dict[str, Any]) -> str:
+    return "data:image/svg+xml;base64," + b64encode(_svg(spec)).decode()
+
+
+def _svg(spec: dict[str, Any]) -> bytes:
+    text: str = _converter().vegalite_to_svg(spec)
+    return text.encode()
+
+
+def _converter() -> Any:
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise ExtraError("vl-convert-python", "view", "Saving a chart") from error
+    return vl_convert
+
+
+def _remove(file: File) -> None:
+    """What is left of a file that couldn't be written, if anything is."""
+    try:
+        file.unlink(missing_ok=True)
+    except OSError:  # its folder isn't one
+        return

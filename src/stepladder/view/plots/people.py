@@ -1,0 +1,233 @@
+"""One person's routes: the score after each step, and what changes on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stepladder.errors import ParameterError
+from stepladder.feature import Feature, Numeric
+from stepladder.goal import Goal
+from stepladder.path import Outcome, Path
+from stepladder.recourse import Recourse
+from stepladder.view import words
+from stepladder.view.plots.style import (
+    FOLD,
+    GAP,
+    QUIET,
+    SHADE,
+    WIDTH,
+    Chart,
+    Marks,
+    altair,
+    axis_room,
+    checked_width,
+    columns_in,
+    finished,
+    folded,
+    inner_width,
+    number_axis,
+    panel_title,
+    said,
+    times,
+)
+
+HEIGHT = 140
+"""Of a panel, in pixels."""
+
+ROOM = 0.08
+"""The share of an axis that is left free at its ends."""
+
+
+def person(result: Recourse, person: Hashable, *, width: float = WIDTH) -> Chart:
+    """One person's routes, step by step: the score with the goal, and each feature that changes.
+
+    person  the value that names them in the index of the frame they came from
+
+    Routes have the numbers they have in `words.plan`. Where none reaches the goal, the attempts
+    are drawn.
+    """
+    width = checked_width(width)
+    plan, routes = drawable(result, person)
+    changing = _changing(routes)
+    tables = {f: _table(result, routes, f) for f in changing}
+    axis = axis_room([label for table in tables.values() for label in table.labels])
+    wide = inner_width(width, 1, axis)
+    names = [route.name for route in routes]
+    legend = "Route" if plan.routes else "Attempt"
+    marks = Marks("route", names, legend if len(names) > 1 else None, wide)
+    panels = [_scores(result.goal, routes, marks, wide, axis)]
+    if changing:
+        columns = columns_in(width, len(changing))
+        part = inner_width(width, columns, axis)
+        quiet = Marks("route", names, None, part)
+        last = max(route.path.steps for route in routes)
+        drawn = [_feature(table, quiet, part, axis, last) for table in tables.values()]
+        panels.append(altair().concat(*drawn, columns=columns, spacing=GAP))
+    chart = altair().vconcat(*panels, spacing=GAP)
+    notes = [f"Shaded: what a yes takes ({words.needed(result.goal)}). Step 0 is today."]
+    if len(routes) > 1 and changing:
+        notes.append("Below the score: each thing that changes, on the routes that change it.")
+    notes += [plan.note] * bool(plan.note)
+    return finished(chart, f"Routes to a yes for person {person}", notes, width)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A route as it's drawn."""
+
+    name: str
+    path: Path
+
+
+def drawable(result: Recourse, person: Hashable) -> tuple[words.Plan, list[Drawn]]:
+    """A person's plan in words, and the routes to draw, under the same numbers."""
+    plan = words.plan(result, person)
+    if np.isnan(plan.score):
+        raise ParameterError(f"There's nothing to draw for {person!r}. {plan.note}")
+    return plan, different(result.routes[result.people.tolist().index(person)])
+
+
+def different(paths: Sequence[Path]) -> list[Drawn]:
+    """The different ones among one person's paths, the nearest first.
+
+    Those that reach the goal, or all attempts where none does.
+    """
+    reached = [path for path in paths if path.outcome is Outcome.REACHED]
+    ends: dict[bytes, Path] = {}
+    for path in sorted(reached or paths, key=lambda path: path.distance):
+        ends.setdefault(path.values[-1].tobytes(), path)  # two that end alike are one to a reader
+    return [Drawn(str(number), path) for number, path in enumerate(ends.values(), 1)]
+
+
+def _changing(routes: list[Drawn]) -> list[int]:
+    """The features that any route changes, in the schema's order."""
+    moved = [(route.path.values != route.path.values[0]).any(axis=0) for route in routes]
+    found: list[int] = np.flatnonzero(np.any(moved, axis=0)).tolist()
+    return found
+
+
+# ---- the score --------------------------------------------------------------------------------
+
+
+def _scores(goal: Goal, routes: list[Drawn], marks: Marks, width: float, axis: float) -> Chart:
+    alt = altair()
+    rows = _rows(routes, [route.path.scores for route in routes])
+    low, high = _met(goal)
+    domain = (0.0, 1.0)
+    if goal.is_range:
+        domain = _roomy([*rows["value"], *(end for end in (low, high) if np.isfinite(end))])
+    scale = alt.Scale(domain=list(domain), nice=False)
+    look: dict[str, Any] = {"tickCount": 4, "minExtent": axis, "maxExtent": axis}
+    ticks = number_axis(**look) if goal.is_range else alt.Axis(format=".0%", **look)
+    shade = pd.DataFrame({"low": [max(low, domain[0])], "high": [min(high, domain[1])]})
+    edges = pd.DataFrame({"value": [end for end in (low, high) if np.isfinite(end)]})
+    y = alt.Y("value:Q", scale=scale, title=None, axis=ticks)
+    band = alt.Y("low:Q", scale=scale, title=None, axis=ticks)
+    layers = [
+        alt.Chart(shade).mark_rect(color=SHADE).encode(y=band, y2="high:Q"),
+        alt.Chart(edges).mark_rule(color=QUIET, strokeWidth=1.5).encode(y=y),
+        *_lines(rows, y, marks, max(1, int(rows["step"].max()))),
+    ]
+    return _panel(layers, "Score", width)
+
+
+def _met(goal: Goal) -> tuple[float, float]:
+    """Between which scores the goal is met."""
+    if not goal.is_range:
+        return goal.threshold, np.inf
+    low = -np.inf if goal.low is None else float(goal.low)
+    return low, np.inf if goal.high is None else float(goal.high)
+
+
+# ---- what changes -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Table:
+    """One feature along the routes that change it.
+
+    labels  what stands beside its axis
+    levels  the highest first; None for a number
+    """
+
+    title: str
+    rows: pd.DataFrame
+    feature: Feature
+    labels: list[str]
+    levels: list[str] | None
+
+
+def _table(result: Recourse, routes: list[Drawn], place: int) -> _Table:
+    feature = result.space.schema.features[place]
+    routes = [r for r in routes if (r.path.values[:, place] != r.path.values[0, place]).any()]
+    columns = [route.path.values[:, place] for route in routes]
+    if isinstance(feature, Numeric):
+        rows = _rows(routes, [column * times(feature) for column in columns])
+        ends = [f"{rows['value'].min():,.0f}", f"{rows['value'].max():,.0f}"]
+        return _Table(said(feature), rows, feature, ends, None)
+    seen = np.unique(np.concatenate(columns))
+    if feature.ordered:  # the levels between are part of the ladder
+        seen = np.arange(seen[0], seen[-1] + 1)
+    names = {code: folded(str(result.space.shown(place, code))) for code in seen}
+    rows = _rows(routes, [[names[code] for code in column] for column in columns])
+    levels = list(names.values())[::-1]
+    return _Table(said(feature), rows, feature, levels, levels)
+
+
+def _feature(table: _Table, marks: Marks, width: float, axis: float, last: int) -> Chart:
+    alt = altair()
+    look: dict[str, Any] = {"minExtent": axis, "maxExtent": axis}
+    if table.levels is None:
+        scale = alt.Scale(domain=list(_roomy(table.rows["value"])), nice=False, zero=False)
+        ticks = number_axis(table.feature, tickCount=4, **look)
+        y = alt.Y("value:Q", scale=scale, title=None, axis=ticks)
+    else:
+        ticks = alt.Axis(labelExpr=FOLD, labelLimit=0, grid=True, gridColor="#ececec", **look)
+        y = alt.Y("value:N", scale=alt.Scale(domain=table.levels), title=None, axis=ticks)
+    return _panel(_lines(table.rows, y, marks, last), table.title, width)
+
+
+# ---- lines ------------------------------------------------------------------------------------
+
+
+def _rows(routes: list[Drawn], columns: list[Any]) -> pd.DataFrame:
+    """A long frame: route, step, value."""
+    return pd.DataFrame(
+        [
+            {"route": route.name, "step": step, "value": value}
+            for route, column in zip(routes, columns, strict=True)
+            for step, value in enumerate(column)
+        ]
+    )
+
+
+def _roomy(values: Any) -> tuple[float, float]:
+    """The ends of an axis with a little room around values."""
+    low, high = float(min(values)), float(max(values))
+    room = ROOM * (high - low) or 0.5
+    return low - room, high + room
+
+
+def _lines(rows: pd.DataFrame, y: Any, marks: Marks, last: int) -> list[Chart]:
+    """Each route as a line with a mark at each step, up to the `last` of any."""
+    alt = altair()
+    ticks = alt.Axis(format="d", tickMinStep=1, tickCount=min(last, 10))
+    scale = alt.Scale(domain=[0, last], nice=False, padding=8)
+    base = alt.Chart(rows).encode(x=alt.X("step:Q", scale=scale, title="Step", axis=ticks), y=y)
+    line = base.mark_line(strokeWidth=2)
+    return [
+        line.encode(**marks.lines(), order="step:Q"),  # levels would sort it otherwise
+        base.mark_point(filled=True, size=55, opacity=1).encode(**marks.points()),
+    ]
+
+
+def _panel(layers: list[Chart], title: str, width: float) -> Chart:
+    chart = altair().layer(*layers)
+    return chart.resolve_scale(
+        color="independent", shape="independent", strokeDash="independent"
+    ).properties(width=width, height=HEIGHT, title=panel_title(title, width))

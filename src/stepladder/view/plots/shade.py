@@ -1,0 +1,60 @@
+"""The areas of a map where the model says yes, from its margins on a grid."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from stepladder.space import Floats
+from stepladder.view.plots.plane import Side
+
+Band = tuple[float, float]
+"""From where to where, on the upright axis."""
+
+
+def areas(margins: Floats, across: Side, up: Side) -> list[tuple[str, float, float, float]]:
+    """The areas where margins (columns, cells) aren't below zero, cut into upright slices.
+
+    Neighbouring columns with the same bands of yes belong together, so that their edge is a line.
+    """
+    slices: list[tuple[str, float, float, float]] = []
+    columns = [_bands(column, up) for column in margins]
+    apart = [True, *(not _joined(*pair) for pair in pairwise(columns)), True]
+    if across.levels is not None:
+        apart = [True] * len(apart)
+    part = 0
+    for i, bands in enumerate(columns):
+        part += apart[i]
+        places = [across.middles[i]]
+        places = [across.edges[i]] * apart[i] + places + [across.edges[i + 1]] * apart[i + 1]
+        slices += [
+            (f"{part}.{band}", float(x), low, high)
+            for x in places
+            for band, (low, high) in enumerate(bands)
+        ]
+    return slices
+
+
+def _joined(left: list[Band], right: list[Band]) -> bool:
+    """Whether two columns have the same bands, each overlapping the other's."""
+    return len(left) == len(right) and all(
+        a[0] < b[1] and b[0] < a[1] for a, b in zip(left, right, strict=True)
+    )
+
+
+def _bands(margins: Floats, up: Side) -> list[Band]:
+    """From where to where the goal is met along one column of the map."""
+    met = np.concatenate([[False], margins >= 0, [False]])
+    turns = np.flatnonzero(met[1:] != met[:-1])
+    ends = [_turn(margins, int(turn), up) for turn in turns]
+    return list(zip(ends[::2], ends[1::2], strict=True))
+
+
+def _turn(margins: Floats, cell: int, up: Side) -> float:
+    """Where the margin crosses zero between the cells `cell` - 1 and `cell`."""
+    if cell in (0, len(margins)) or up.levels is not None:
+        return float(up.edges[cell])
+    before, after = margins[cell - 1], margins[cell]
+    share = before / (before - after)
+    return float(up.middles[cell - 1] + share * (up.middles[cell] - up.middles[cell - 1]))

@@ -1,0 +1,203 @@
+"""What all pictures share: sizes, shapes, dashes, greys, words and how many points are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepladder.errors import ExtraError, ParameterError
+from stepladder.feature import Feature, Numeric
+
+Chart: TypeAlias = Any
+"""An Altair chart of any kind; Altair is an extra, so it can't be named here."""
+
+MOST = 5_000
+"""How many points are drawn at most."""
+
+WIDTH, NARROWEST, NARROW, WIDE = 600, 280, 480, 900
+"""Pixels: the usual width of a picture, the least, and from where there's room for two panels
+beside each other, or three."""
+
+MARGIN, GAP, SPILL, LETTER = 10, 20, 16, 6.6
+"""Pixels around a picture, between its panels, for what the last label of an axis needs beyond its
+end, and that a letter takes."""
+
+SHADE, QUIET, INK = "#dfe5ec", "#767676", "#222222"
+"""Where the goal is met; what is in the background; text and lines."""
+
+# The numbers of colours, shapes and dashes share no divisor, so that no two of 30 look alike.
+COLOURS = ("#0b3c6f", "#c4501b", "#2a8c6c", "#7b4fa0", "#a8860a")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 5], [5, 2, 1, 2, 1, 2])
+
+
+def altair() -> Any:
+    """The library that makes charts."""
+    try:
+        import altair
+    except ImportError as error:
+        raise ExtraError("altair", "view", "Drawing a chart") from error
+    return altair
+
+
+@dataclass(frozen=True)
+class Marks:
+    """How several kinds of things are told apart: each by a colour, a shape and a dash of its own.
+
+    `legend` is its title; None draws none. It shows shapes, since dashes spoil their outline.
+    """
+
+    field: str
+    kinds: Sequence[str]
+    legend: str | None
+    width: float
+
+    def _channel(self, channel: str, values: Sequence[Any], *, legend: bool = True) -> Any:
+        alt = altair()
+        chosen = [values[i % len(values)] for i in range(len(self.kinds))]
+        look = None
+        if legend and self.legend is not None:
+            longest = max((len(kind) for kind in self.kinds), default=0)
+            fitting = int(self.width // (longest * LETTER + 30))
+            look = alt.Legend(
+                title=self.legend, orient="bottom", columns=max(1, fitting), labelLimit=0
+            )
+        scale = alt.Scale(domain=list(self.kinds), range=chosen)
+        return getattr(alt, channel)(f"{self.field}:N", scale=scale, legend=look)
+
+    def points(self) -> dict[str, Any]:
+        """The channels of points."""
+        return {
+            "color": self._channel("Color", COLOURS),
+            "shape": self._channel("Shape", SHAPES),
+        }
+
+    def lines(self) -> dict[str, Any]:
+        """The channels of lines, which the legend leaves out."""
+        return {
+            "color": self._channel("Color", COLOURS, legend=False),
+            "strokeDash": self._channel("StrokeDash", DASHES, legend=False),
+        }
+
+
+def finished(chart: Chart, title: str, notes: Sequence[str], width: float) -> Chart:
+    """The chart with its heading, wrapped to the width, in the house's look."""
+    alt = altair()
+    letters = int((width - 2 * MARGIN) / LETTER)
+    heading = alt.Title(
+        wrap(title, int(letters * 0.85)),
+        subtitle=[line for note in notes for line in wrap(note, letters)],
+        anchor="start",
+        frame="bounds",
+        fontSize=15,
+        subtitleFontSize=12,
+        subtitleColor=INK,
+        offset=14,
+    )
+    return (
+        chart.properties(
+            title=heading,
+            description=" ".join([f"{title}.", *notes]),
+            padding=MARGIN,
+            background="white",
+        )
+        .configure(font="sans-serif")
+        .configure_view(stroke="#b5b5b5")
+        .configure_axis(
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            labelColor=INK,
+            titleColor=INK,
+            grid=False,
+            tickColor="#b5b5b5",
+            domainColor="#b5b5b5",
+            labelOverlap=True,
+        )
+        .configure_legend(
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            labelColor=INK,
+            titleColor=INK,
+            symbolSize=70,
+            titleLimit=0,
+        )
+    )
+
+
+def panel_title(text: str, width: float) -> Any:
+    """The heading of one panel, wrapped."""
+    lines = wrap(text, max(12, int(width / LETTER / 1.1)))
+    return altair().Title(lines, anchor="start", frame="group", fontSize=12, offset=8)
+
+
+def checked_width(width: Any) -> float:
+    if isinstance(width, bool) or not isinstance(width, int | float) or not width >= NARROWEST:
+        raise ParameterError(
+            f"width must be a number of pixels, {NARROWEST} or more; got {width!r}."
+        )
+    return float(width)
+
+
+def columns_in(width: float, panels: int) -> int:
+    """How many panels fit beside each other."""
+    fitting = 1 if width < NARROW else 2 if width < WIDE else 3
+    return max(1, min(panels, fitting))
+
+
+def inner_width(width: float, columns: int, axis: float) -> float:
+    """How wide each panel's own area is, beside its vertical axis."""
+    return (width - 2 * MARGIN - (columns - 1) * GAP) / columns - axis - SPILL
+
+
+def axis_room(labels: Sequence[str], least: float = 48, most: float = 150) -> float:
+    """Pixels that a vertical axis with these labels takes."""
+    longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
+    return float(np.clip(longest * LETTER + 14, least, most))
+
+
+def folded(text: str, letters: int = 18) -> str:
+    """A label in lines that fit beside an axis."""
+    return "\n".join(wrap(text, letters, break_long_words=False)) or text
+
+
+FOLD = "split(datum.label, '\\n')"
+"""What makes an axis show folded labels."""
+
+
+def said(feature: Feature) -> str:
+    """A feature as a title, with its unit.
+
+    >>> said(Numeric("other_debts", unit="$ a month"))
+    'Other debts, in $ a month'
+    """
+    title = feature.label[:1].upper() + feature.label[1:]
+    unit = feature.unit if isinstance(feature, Numeric) else ""
+    return f"{title}, in {unit}" if unit else title
+
+
+def times(feature: Feature) -> float:
+    """What a feature's numbers are multiplied by to be drawn in its unit."""
+    return float(feature.times) if isinstance(feature, Numeric) else 1.0
+
+
+def number_axis(feature: Feature | None = None, **settings: Any) -> Any:
+    """An axis of numbers as people write them; whole ones have no ticks between them."""
+    if isinstance(feature, Numeric) and feature.percent:
+        return altair().Axis(format=",~%", **settings)
+    if isinstance(feature, Numeric) and feature.places == 0:
+        settings["tickMinStep"] = feature.times
+    return altair().Axis(format=",~r", **settings)
+
+
+def sampled(count: int, seed: int, most: int = MOST) -> NDArray[np.intp]:
+    """Which of `count` rows are drawn: all, or `most` of them by chance, in their order."""
+    if count <= most:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(seed).permutation(count)[:most])
