@@ -13,7 +13,7 @@ endif
 
 .DEFAULT_GOAL := help
 .PHONY: help env demo test check format bench bench-paper bench-page bench-speed bench-privacy \
-  audit-privacy pictures clean clean-env
+  audit-privacy docs pictures clean clean-env
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,10 @@ bench-paper: $(STAMP) ## every table of the paper, the fair comparison and the s
 bench-page: $(STAMP) ## write docs/results.md from the rows in results/
 	$(BIN)/stepladder bench page \
 	  $(wildcard results/published results/fair results/remedy results/sweep-*) --out docs/results.md
+
+docs: $(STAMP) ## build the guide into build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "The guide: build/docs/index.html"
 
 pictures: $(STAMP) ## draw the pictures of docs/pictures.md
 	$(BIN)/python docs/pictures/draw.py

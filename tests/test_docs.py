@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +48,20 @@ def test_the_quick_start_is_short() -> None:
     first = BLOCK.search((ROOT / "README.md").read_text(encoding="utf-8"))
     assert first is not None
     assert len(first[1].strip().splitlines()) <= 16
+
+
+def test_the_guide_builds_without_a_warning(tmp_path: Path) -> None:
+    mkdocs = pytest.importorskip("mkdocs")
+    built = subprocess.run(
+        [sys.executable, "-m", mkdocs.__name__, "build", "--strict", "--site-dir", str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    assert "recourse" in (tmp_path / "api.html").read_text(encoding="utf-8")
+    pages = [page.name for page in ROOT.glob("docs/*.md")]
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert [page for page in pages if page not in nav] == []
