@@ -21,6 +21,9 @@ from stepladder.frames import Frame, Template
 FORMAT = 1
 """Of the files written here."""
 
+STREAMED = b"stepladder.recourse"
+"""Where Parquet files that `stepladder recourse` wrote hold what isn't a row."""
+
 
 @dataclass(frozen=True, eq=False)
 class Archive:
@@ -37,7 +40,7 @@ class Archive:
     template: Template
     """what the caller's rows are made of; those of a path may be finer"""
     points: NDArray[np.float64]
-    """(r, columns)"""
+    """(r, columns); (r, 0) where they are those of the rows"""
     scores: NDArray[np.float64]
     """(r,)"""
 
@@ -64,7 +67,10 @@ def write(archive: Archive, path: str | File) -> None:
 
 
 def read(path: str | File) -> Archive:
-    """Read back what `write` wrote. From JSON, rows come as a pandas frame."""
+    """Read back what `write` wrote, or `stepladder recourse` to Parquet.
+
+    From JSON and from that command, rows come as a pandas frame.
+    """
     file = File(path)
     if not file.is_file():
         raise ResultError(f"There is no result at {str(file)!r}.")
@@ -84,7 +90,7 @@ def read(path: str | File) -> Archive:
 def not_a_result(path: str | File, error: Exception) -> ResultError:
     return ResultError(
         f"{File(path).name!r} isn't a result saved by stepladder ({error}). "
-        "Expected a file written by result.save()."
+        "Expected a file written by result.save(), or a .parquet by stepladder recourse."
     )
 
 
@@ -216,7 +222,10 @@ def _write_parquet(archive: Archive, file: File) -> None:
 def _read_parquet(file: File) -> Archive:
     _, parquet = _parquet()
     table = parquet.read_table(file)
-    facts = json.loads((table.schema.metadata or {})[b"stepladder"])
+    metadata = table.schema.metadata or {}
+    if STREAMED in metadata:
+        return _streamed(table, json.loads(metadata[STREAMED]))
+    facts = json.loads(metadata[b"stepladder"])
     endings = [(outcome, reason) for outcome, reason in facts.pop("endings")]
     path, scores, points = (
         table[f"stepladder.{name}"].to_pylist() for name in ("path", "score", "point")
@@ -234,6 +243,31 @@ def _read_parquet(file: File) -> Archive:
         template=_said_template(facts["dtypes"]) or Template.of(rows),
         points=np.array(points, dtype=np.float64).reshape(len(scores), -1 if points else 0),
         scores=np.array(scores, dtype=np.float64),
+    )
+
+
+def _streamed(table: Any, facts: dict[str, Any]) -> Archive:
+    """What was written batch by batch: person, path, step, the features, score, outcome, reason."""
+    columns = facts["columns"]
+    rows = table.select(range(3, 3 + len(columns))).rename_columns(columns).to_pandas()
+    starts = np.flatnonzero(np.asarray(table["step"]) == 0)
+    paths = int(np.asarray(table["path"]).max()) + 1
+    people = pd.Index(table["person"].take(starts[::paths]).to_pandas())
+    outcomes, reasons = (table[name].take(starts).to_pylist() for name in ("outcome", "reason"))
+    return Archive(
+        facts={
+            **facts,
+            "paths": paths,
+            "people": people.tolist(),
+            "people_dtype": str(people.to_numpy().dtype),
+            "nearness": [[None] * paths] * len(people),
+        },
+        endings=list(zip(outcomes, reasons, strict=True)),
+        lengths=np.diff(np.append(starts, len(rows))),
+        rows=rows,
+        template=Template.of(rows),
+        points=np.empty((len(rows), 0)),
+        scores=np.array(table[3 + len(columns)].to_pylist(), dtype=np.float64),
     )
 
 

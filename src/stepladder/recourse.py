@@ -245,7 +245,11 @@ class Recourse:
 
     @classmethod
     def load(cls, path: str | File) -> Recourse:
-        """Read a result back from a file that `save` wrote; from JSON, always as pandas frames."""
+        """Read a result back from a file that `save` wrote, or `stepladder recourse` to Parquet.
+
+        From JSON and from that command, frames are pandas; the command's file doesn't hold how near
+        the ends lie to positives, nor points that aren't those of its rows.
+        """
         saved = archive.read(path)
         try:
             return cls._from_archive(saved)
@@ -258,7 +262,10 @@ class Recourse:
         center, scale = np.array(facts["center"]), np.array(facts["scale"])
         space = Space(schema, saved.template, center, scale, public=facts.get("public", False))
         values = space.read(saved.rows, allow_missing=True)
-        points = saved.points.reshape(len(values), space.width)
+        if saved.points.size:
+            points = saved.points.reshape(len(values), space.width)
+        else:
+            points = _encoded(space, values)
         flat, slots, people = [], facts["paths"], _objects(facts["people"])
         ends = np.cumsum(saved.lengths)
         for (outcome, reason), start, end in zip(
@@ -345,6 +352,14 @@ def _free_name(name: str, features: Sequence[str]) -> str:
     while shown in TAKEN or (shown != name and shown in features):
         shown += "_"
     return shown
+
+
+def _encoded(space: Space, values: Floats) -> Floats:
+    """The points of rows; NaN where a value is missing."""
+    points = np.full((len(values), space.width), np.nan)
+    whole = ~np.isnan(values).any(axis=1)
+    points[whole] = space.to_points(values[whole])
+    return points
 
 
 def _said_labels(people: NDArray[Any]) -> Any:

@@ -622,7 +622,7 @@ def test_a_pipe_or_quiet_gets_no_bar():
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", ["schema", "recourse"])
+@pytest.mark.parametrize("command", ["schema", "recourse", "walk", "audit"])
 def test_the_page_names_every_option(command):
     said = CliRunner().invoke(app, [command, "--help"]).stdout
     options = set(re.findall(r"^  (--[a-z-]+)", said, re.MULTILINE)) - {"--help"}

@@ -1,9 +1,14 @@
 """The command line: one file a command or group of them, with no maths of its own.
 
 app.py       the command `stepladder`, and how it fails
-bench.py     `stepladder bench …`
+demo.py      `stepladder demo`
 schema.py    `stepladder schema`
 recourse.py  `stepladder recourse`
+walk.py      `stepladder walk`
+session.py   a walk as a conversation
+audit.py     `stepladder audit`
+bench.py     `stepladder bench …`
+inputs.py    a model, its tables and its schema, as commands are given them
 files.py     tables from files
 results.py   results into files, batch by batch
 progress.py  how a long run shows itself

@@ -66,13 +66,15 @@ class Table:
         wanted = None if schema is None else [c for c in self.columns if c in schema.columns]
         wanted = None if wanted is None else [*wanted, *also]
         with self._reading():
+            return self.read(wanted, schema).to_pandas().reset_index(drop=True)
+
+    def read(self, columns: list[str] | None, schema: Schema | None = None) -> Any:
+        """Some columns, or all, as a PyArrow table; of a CSV, levels as the schema has them."""
+        with self._reading():
             if self.is_parquet:
-                table = arrow("parquet").ParquetFile(self.file).read(columns=wanted)
-            else:
-                csv = arrow("csv")
-                options = _conversion(_types(schema, numbers=False), wanted)
-                table = csv.read_csv(self.file, convert_options=options)
-            return table.to_pandas().reset_index(drop=True)
+                return arrow("parquet").ParquetFile(self.file).read(columns=columns)
+            options = _conversion(_types(schema, numbers=False), columns)
+            return arrow("csv").read_csv(self.file, convert_options=options)
 
     def batches(
         self, schema: Schema, label: str | None, size: int, most: int | None
@@ -194,3 +196,11 @@ def write_text(text: str, file: Path) -> None:
             unfinished.replace(file)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+def check_place(file: Path) -> None:
+    """Refuse a file that couldn't be written, before the work is done that it's for."""
+    probe = file.with_name(f".{file.name}.{uuid4().hex}")
+    with writing(file):
+        probe.touch()
+        probe.unlink()

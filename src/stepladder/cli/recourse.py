@@ -15,64 +15,63 @@ import numpy as np
 import typer
 
 from stepladder.cli import Exit
-from stepladder.errors import EmptyFrameError, FrameError, SchemaError, listing
+from stepladder.cli.inputs import (
+    DATA,
+    MODEL,
+    PEOPLE,
+    SCHEMA,
+    Delta,
+    Desired,
+    Epsilon,
+    GoalScore,
+    Identity,
+    Inputs,
+    Labels,
+    LedgerFile,
+    Limit,
+    MethodName,
+    PathCount,
+    Quiet,
+    TimeBudget,
+    TrustPickle,
+    budget_of,
+    method_of,
+    not_read_from,
+)
+from stepladder.errors import EmptyFrameError, FrameError
 
 if TYPE_CHECKING:
     from stepladder.cli.files import Table
     from stepladder.cli.results import Results
     from stepladder.methods.base import Method
     from stepladder.recourse import Recourse
-    from stepladder.schema import Schema
 
 AT_A_TIME = 1000
 """How many people are read, answered and written together."""
 
 
 def recourse(  # noqa: PLR0913, PLR0917  # an option each
-    model: Annotated[
-        str,
-        typer.Option(
-            help="A file (.skops, .onnx, XGBoost's .json or .ubj, LightGBM's .txt), module:name, "
-            "or https://host/v2/models/name.",
-        ),
-    ],
-    data: Annotated[Path, typer.Option(help="The reference table, as the model was trained on.")],
-    people: Annotated[Path, typer.Option(help="The table of people who want a path.")],
-    schema: Annotated[Path, typer.Option(help="What can change, and how: stepladder schema.")],
-    goal: Annotated[float, typer.Option(help="The score that a path has to reach.")] = 0.5,
-    desired: Annotated[
-        str | None, typer.Option(help="The class that is hoped for (the second of two).")
-    ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(help="A column of --data: who is followed must carry the desired label too."),
-    ] = None,
-    identity: Annotated[
-        str | None, typer.Option("--id", help="The column of --people that says who each is.")
-    ] = None,
-    method: Annotated[str, typer.Option(help="step, dice, face, cchvae or mim.")] = "step",
-    paths: Annotated[int | None, typer.Option(help="How many paths each person gets (3).")] = None,
+    model: Annotated[str, MODEL],
+    data: Annotated[Path, DATA],
+    people: Annotated[Path, PEOPLE],
+    schema: Annotated[Path, SCHEMA],
+    goal: GoalScore = 0.5,
+    desired: Desired = None,
+    labels: Labels = None,
+    identity: Identity = None,
+    method: MethodName = "step",
+    paths: PathCount = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Where results go: .parquet or .json (every step), .csv (every end)."),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many people.")] = None,
-    time_budget: Annotated[
-        float | None, typer.Option(help="Seconds, after which whoever is left has timed_out.")
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="A privacy budget for the rows of --data, with --delta.")
-    ] = None,
-    delta: Annotated[
-        float | None, typer.Option(help="Of that budget; about 1/n² for n rows is usual.")
-    ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(help="The file that keeps what was spent of the budget.")
-    ] = None,
-    trust_pickle: Annotated[
-        bool, typer.Option("--trust-pickle", help="Open a pickled model, which can run anything.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+    limit: Limit = None,
+    time_budget: TimeBudget = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    ledger: LedgerFile = None,
+    trust_pickle: TrustPickle = False,
+    quiet: Quiet = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Say counts and metrics as one JSON object.")
     ] = False,
@@ -82,33 +81,29 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     People are read, answered and written a thousand at a time, so there may be any number of
     them. Ctrl-C keeps what is finished, in a file named .partial beside the one asked for.
     """
-    from stepladder.cli.files import Table
-    from stepladder.cli.results import Results
-    from stepladder.goal import Goal
-    from stepladder.loading import load
+    from stepladder.cli.results import Results, check_result_name
 
-    _check_files(out, (data, people, schema, ledger))
-    rules = _schema(schema)
-    if labels in rules.columns:
-        raise typer.BadParameter(f"--labels {labels} is a feature in {schema}; take it out there.")
-    reference, waiting = Table(data), Table(people)
-    for table in (reference, waiting):
-        table.require(rules.columns, "the schema")
-        if not quiet:
-            _say_left_aside(table, {*rules.columns, labels, identity})
-    if labels:
-        reference.require([labels], "--labels")
-    if identity and identity != waiting.index:
-        waiting.require([identity], "--id")
-    asked = load(model, trust_pickle=trust_pickle)
-    wanted = Goal(threshold=goal, desired=_class(asked, desired))
-    chosen = _method(method, paths, _budget(epsilon, delta, ledger))
+    if out is not None:
+        check_result_name(out)
+        not_read_from("--out", out, data, people, schema, ledger)
+    inputs = Inputs.read(
+        model=model,
+        data=data,
+        people=people,
+        schema=schema,
+        goal=goal,
+        desired=desired,
+        labels=labels,
+        identity=identity,
+        trust_pickle=trust_pickle,
+        quiet=quiet,
+    )
+    assert inputs.waiting is not None
+    chosen = method_of(method, paths, budget_of(epsilon, delta, ledger))
     with nullcontext() if out is None else Results(out) as results:
-        frame = reference.frame(rules, [labels] if labels else [])
-        carried = frame.pop(labels) if labels else None
-        chosen.fit(frame, asked, schema=rules, goal=wanted, labels=carried)
-        run = Run(chosen, waiting, results, limit, time_budget)
-        run.answer(waiting.batches(rules, identity, AT_A_TIME, limit), quiet)
+        inputs.fit(chosen)
+        run = Run(chosen, inputs.waiting, results, limit, time_budget)
+        run.answer(inputs.waiting.batches(inputs.rules, identity, AT_A_TIME, limit), quiet)
         place = None if results is None or not run.people else results.keep(partial=run.stopped)
     if as_json:
         said = {**run.to_dict(), "out": None if place is None else str(place)}
@@ -230,64 +225,3 @@ def _say(run: Run, place: Path | None) -> None:
         typer.echo(f"Privacy: {run.privacy}", err=True)
     if place is not None:
         typer.echo(f"Written to {place}: {RESULTS[place.suffix.lower()]}.", err=True)
-
-
-# ---- what was asked for -----------------------------------------------------------------------
-
-
-def _check_files(out: Path | None, read: Iterable[Path | None]) -> None:
-    from stepladder.cli.results import check_result_name
-
-    if out is None:
-        return
-    check_result_name(out)
-    if out.resolve() in {file.resolve() for file in read if file is not None}:
-        raise typer.BadParameter(f"--out {out} is a file that is read from; name another.")
-
-
-def _schema(file: Path) -> Schema:
-    from stepladder.schema import Schema
-
-    if not file.is_file():
-        raise SchemaError(
-            f"There is no schema file at {str(file)!r}. Make one: stepladder schema TABLE --out …"
-        )
-    return Schema.load(file)
-
-
-def _say_left_aside(table: Table, named: set[Any]) -> None:
-    extra = [column for column in table.columns if column not in named]
-    if extra:
-        typer.echo(f"{table.file}: not in the schema, left aside: {listing(extra)}.", err=True)
-
-
-def _class(model: Any, said: str | None) -> Any:
-    """The class that was said, as the model knows it; a number of one that names none."""
-    if said is None:
-        return None
-    classes = getattr(model, "classes_", None)
-    for known in [] if classes is None else np.asarray(classes).tolist():
-        if str(known) == said:
-            return known
-    return int(said) if said.isdecimal() else said
-
-
-def _budget(epsilon: float | None, delta: float | None, ledger: Path | None) -> Any:
-    from stepladder.privacy.accountant import Budget
-
-    if epsilon is None and delta is None:
-        return None if ledger is None else Budget.open(ledger)
-    if epsilon is None or delta is None:
-        raise typer.BadParameter(
-            "--epsilon and --delta come together; about 1/n² is a usual delta."
-        )
-    return Budget(epsilon, delta, ledger=ledger)
-
-
-def _method(name: str, paths: int | None, budget: Any) -> Method:
-    from stepladder.methods.catalogue import make
-
-    if budget is not None and name != "step":
-        raise typer.BadParameter(f"Only --method step can keep to a privacy budget; got {name}.")
-    asked = {"paths": paths, "privacy": budget}
-    return make(name, {setting: value for setting, value in asked.items() if value is not None})

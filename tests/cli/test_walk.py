@@ -1,0 +1,474 @@
+"""`stepladder walk`: a conversation in a terminal, the same from a script, and every bad answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from typer.testing import CliRunner
+
+import stepladder as sl
+from stepladder.cli import main
+from stepladder.cli.app import app
+from stepladder.cli.session import number
+from stepladder.errors import ParameterError
+
+MODULE = """
+import numpy as np
+
+def model(frame):
+    return 1 / (1 + np.exp((20 + frame["debt"] - frame["income"]) / 3))
+
+def old(frame):
+    return np.where(frame["age"] >= 50, 0.9, 0.1)
+"""
+
+SCHEMA = sl.Schema(
+    [
+        sl.Numeric("income", typical=(0, 60), decimals=1, unit="$", times=1000),
+        sl.Numeric("debt", label="total debt", typical=(0, 30), decimals=1, change="decrease"),
+        sl.Numeric("age", integer=True, change="never", typical=(18, 70)),
+        sl.Categorical("job", levels=["clerk", "night clerk"], change="never"),
+    ]
+)
+
+ROW = {"income": 4.0, "debt": 19.5, "age": 30, "job": "clerk"}
+
+
+def table(rows: int, seed: int) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "income": random.normal(30, 8, rows).round(1),
+            "debt": random.uniform(1, 20, rows).round(1),
+            "age": random.integers(20, 60, rows),
+            "job": random.choice(["clerk", "night clerk"], rows),
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "loans", raising=False)
+    (tmp_path / "loans.py").write_text(MODULE)
+    table(300, seed=0).to_parquet("data.parquet")
+    people = table(5, seed=1)
+    people.loc[3] = ROW
+    people.assign(who=["ann", "bob", "cy", "di", "di"]).to_parquet("people.parquet")
+    SCHEMA.save("schema.yaml")
+    Path("row.json").write_text(json.dumps(ROW))
+    yield tmp_path
+    sys.modules.pop("loans", None)
+
+
+USUAL = {
+    "--model": "loans:model",
+    "--data": "data.parquet",
+    "--schema": "schema.yaml",
+    "--goal": "0.6",
+}
+
+
+def arguments(*more: object, **changed: object) -> list[str]:
+    usual = {**USUAL, **{f"--{name}": value for name, value in changed.items()}}
+    return ["walk", *(str(part) for pair in usual.items() for part in pair), *map(str, more)]
+
+
+def told(lines: str, *more: object, **changed: object):
+    """A walk from a script: a command a line."""
+    if not {"--person", "--resume", "--row"} & {*more}:
+        more = ("--row", "row.json", *more)
+    return CliRunner().invoke(app, arguments(*more, **changed), input=lines)
+
+
+def fitted() -> sl.StEP:
+    import loans
+
+    rows = pd.read_parquet("data.parquet")
+    return sl.StEP().fit(rows, loans.model, schema=SCHEMA, goal=sl.Goal(threshold=0.6))
+
+
+def kept() -> list[dict]:
+    return json.loads(Path("walk.json").read_text())["history"]
+
+
+# ---- in a terminal ----------------------------------------------------------------------------
+
+
+IN_TERMINAL = """
+import os, sys
+os.login_tty(int(sys.argv[1]))
+os.execv(sys.executable, [sys.executable, "-m", "stepladder", *sys.argv[2:]])
+"""
+
+
+class Terminal:
+    """The command in a pseudo-terminal of its own."""
+
+    def __init__(self, *more: object) -> None:
+        ours, theirs = os.openpty()
+        self.screen = ours
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", IN_TERMINAL, str(theirs), *arguments(*more)],
+            pass_fds=[theirs],
+            env={**os.environ, "OMP_NUM_THREADS": "1", "TERM": "dumb"},
+        )
+        os.close(theirs)
+
+    def until(self, ending: str) -> str:
+        """What is said up to a prompt, or to the end if there is none."""
+        said, patience = "", time.monotonic() + 60
+        while not said.endswith(ending) or not ending:
+            assert time.monotonic() < patience, said
+            try:
+                said += os.read(self.screen, 4096).decode().replace("\r\n", "\n")
+            except OSError:  # it has left
+                assert not ending, said
+                break
+        return said
+
+    def type(self, line: str, ending: str = "\n> ") -> str:
+        os.write(self.screen, f"{line}\n".encode())
+        return self.until(ending)
+
+    def left(self) -> int:
+        os.close(self.screen)
+        return self.process.wait(timeout=30)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal")
+def test_three_steps_a_lock_what_happened_and_a_resume_in_a_terminal(folder):
+    terminal = Terminal("--person", "3", "--people", "people.parquet", "--save", "walk.json")
+    said = terminal.until("\n> ")
+    assert "  income      $4,000\n  total debt  19.5\n  age         30 (can't change)\n" in said
+    assert "Score: 0%; a yes takes 60%." in said
+    assert re.search(r"\n  1\. Raise income from \$4,000 to .*\n  2\. ", said, re.DOTALL)
+    assert [event["event"] for event in kept()] == ["start"]
+    terminal.type("1")
+    assert kept()[-1]["event"] == "take"
+    said = terminal.type("lock total debt")
+    assert "Locked: total debt." in said
+    assert "Raise income" in said
+    assert "debt from" not in said
+    said = terminal.type("3 times")
+    assert "'3 times' isn't known. " in said
+    assert "There is no offer 9: there are 1 to " in terminal.type("9")
+    terminal.type("1")
+    assert "income (" in terminal.type("happened", "): ")
+    assert "income is a number, now $" in terminal.type("much", "): ")
+    terminal.type("9,500", "): ")
+    terminal.type("18", "): ")
+    terminal.type("31", "): ")
+    said = " ".join(terminal.type("").split())
+    assert "Noted: income from $" in said
+    assert "to $9,500; total debt from " in said
+    assert "age from 30 to 31" in said
+    assert kept()[-1]["row"] == {"income": 9.5, "debt": 18.0, "age": 31, "job": "clerk"}
+    assert "  4. took: income from " in terminal.type("history")
+    assert "There is a route already." in terminal.type("why")
+    before = kept()
+    assert "The walk is kept in walk.json; go on with --resume walk.json." in terminal.type(
+        "quit", ""
+    )
+    assert terminal.left() == 0
+    assert kept() == before
+
+    terminal = Terminal("--resume", "walk.json")
+    said = terminal.until("\n> ")
+    assert "  income      $9,500\n  total debt  18 (locked)\n" in said
+    assert kept() == before
+    terminal.type("unlock debt")
+    said = ""
+    while "That's a yes" not in said:
+        os.write(terminal.screen, b"1\n")
+        said += terminal.until("" if ", a yes." in said.rpartition("Score: ")[2] else "\n> ")
+    assert "That's a yes: the score is 6" in said
+    assert terminal.left() == 0
+    assert [event["event"] for event in kept()[: len(before)]] == [
+        *("start", "take", "lock", "take", "observe"),
+    ]
+    assert sum(event["event"] == "take" for event in kept()) >= 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal")
+@pytest.mark.parametrize(
+    ("key", "status", "said"),
+    [
+        ("\x04", 0, "\nThe walk is kept in walk.json; "),
+        ("\x03", 130, "\nStopped. The walk is kept"),
+    ],
+)
+def test_ctrl_d_and_ctrl_c_keep_the_walk_and_leave(folder, key, status, said):
+    terminal = Terminal("--row", "row.json", "--save", "walk.json")
+    terminal.until("\n> ")
+    terminal.type("1")
+    os.write(terminal.screen, key.encode())
+    last = terminal.until("")
+    assert said in last
+    assert "Traceback" not in last
+    assert terminal.left() == status
+    assert [event["event"] for event in kept()] == ["start", "take"]
+
+
+# ---- from a script ----------------------------------------------------------------------------
+
+
+def test_a_script_gives_what_the_library_gives(folder):
+    shown = told("2\nlock debt\nhappened income=12000, age=31 job=night clerk\n", save="walk.json")
+    assert shown.exit_code == 0, shown.output
+    assert "> " not in shown.stdout
+    walk = fitted().walk(ROW)
+    walk.take(walk.directions()[1].path)
+    walk.lock("debt")
+    row = {**walk.history[-1]["row"], "income": 12.0, "age": 31, "job": "night clerk"}
+    walk.observe(row)
+    assert kept() == json.loads(json.dumps(walk.history))
+    assert "The walk is kept in walk.json; go on with --resume walk.json." in shown.stderr
+
+
+def test_at_the_goal_it_sums_up_and_ends(folder):
+    shown = told("debt=3 income=40,000\n1\n1\n", save="walk.json")
+    assert shown.exit_code == 0, shown.output
+    assert "That's a yes: the score is 99%; a yes takes 60%.\n" in shown.stdout
+    assert "In 1 step: income from $4,000 to $40,000; total debt from 19.5 to 3.\n" in shown.stdout
+    assert shown.stderr.endswith("The walk is kept in walk.json.\n")
+    again = told("", "--resume", "walk.json")
+    assert again.exit_code == 0
+    assert "That's a yes" in again.stdout
+
+
+def test_whoever_is_there_already_is_told_so(folder):
+    Path("row.json").write_text(json.dumps({**ROW, "income": 50.0}))
+    shown = told("")
+    assert shown.exit_code == 0
+    assert "Nothing needs to change." in shown.stdout
+    assert "Nothing was kept." in shown.stderr
+
+
+def test_without_a_route_why_says_what_is_in_the_way_and_the_exit_is_3(folder):
+    shown = told("why\nquit\n", model="loans:old")
+    assert shown.exit_code == 3
+    assert "There's no route from here: why says what is in the way." in shown.stdout
+    assert "There would be one with another age." in " ".join(shown.stdout.split())
+
+
+def test_locks_come_with_the_command_too(folder):
+    shown = told("", "--lock", "debt,age", "--save", "walk.json")
+    assert "19.5 (locked)" in shown.stdout
+    assert [event["event"] for event in kept()] == ["start", "lock", "lock"]
+
+
+def test_a_resume_can_be_kept_elsewhere(folder):
+    told("1\n", save="walk.json")
+    before = Path("walk.json").read_text()
+    assert told("1\n", "--resume", "walk.json", "--save", "other.json").exit_code == 0
+    assert Path("walk.json").read_text() == before
+    assert len(json.loads(Path("other.json").read_text())["history"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("jump", "'jump' isn't known."),
+        ("hapened debt", "Did you mean 'happened'?"),
+        ("7", "There is no offer 7: there are 1 to "),
+        ("lock", "Which feature? There are 'income', 'debt', 'age', 'job'."),
+        ("lock dept", "The schema has no feature 'dept'. Did you mean 'debt'?"),
+        ("unlock debt", "'debt' isn't locked"),
+        ("happened debt", "Expected feature=value, such as income=2350; got 'debt'."),
+        ('happened debt="3', "Can't read"),
+        ("debt=little", "total debt is a number, now 19.5; got 'little'."),
+        ("age=30.5", "age is a whole number, now 30; got '30.5'."),
+        ("income=1e999999", "income is a number"),
+        ("job=smith", "job is one of 'clerk', 'night clerk'; got 'smith'."),
+        ("save", "There's no file to keep the walk in"),
+    ],
+)
+def test_a_line_that_cannot_be_followed_ends_a_script_in_one_sentence(folder, line, said):
+    shown = told(f"{line}\nquit\n")
+    assert shown.exit_code == 1, shown.output
+    assert said in shown.stderr
+    assert len(shown.stderr.splitlines()) == 1
+
+
+def test_every_event_before_such_a_line_is_kept(folder):
+    shown = told("1\nlock debt\nnonsense\n1\n", save="walk.json")
+    assert shown.exit_code == 1
+    assert [event["event"] for event in kept()] == ["start", "take", "lock"]
+
+
+def test_each_paid_step_says_what_is_spent_and_left(folder):
+    pytest.importorskip("opendp")
+    budget = ["--epsilon", "5", "--delta", "1e-6", "--ledger", "spent.sqlite"]
+    shown = told("lock age\noffers\n", *budget, save="walk.json")
+    assert shown.exit_code in (0, 3), shown.output
+    said = " ".join(shown.stdout.split())
+    spent = [float(e) for e in re.findall(r"Privacy: spent ε = ([\d.]+) of 5.00", said)]
+    assert len(spent) == 3
+    assert spent[0] == spent[1] < spent[2]  # only offers cost, and a lock asks for none
+    assert said.count("What could come next is paid for when you ask: offers.") == 2
+    assert json.loads(Path("walk.json").read_text())["paid"]["releases"] >= 1
+    again = told("1\n", "--resume", "walk.json", "--ledger", "spent.sqlite")
+    assert "Privacy: spent ε" in again.stdout
+    assert again.exit_code == 1  # nobody pays for an offer, or takes one, without having asked
+    assert "Nothing was offered from here yet; ask for it: offers." in again.stderr
+
+
+def test_categories_in_several_columns_and_booleans_are_told_by_their_levels(folder):
+    features = [
+        *SCHEMA.features[:3],
+        sl.Categorical("home", levels=["own", "rent"], onehot=["home_own", "home_rent"]),
+        sl.Categorical("member", levels=[False, True]),
+    ]
+    sl.Schema(features).save("schema.yaml")
+    data = table(300, seed=0).drop(columns="job")
+    data["home_own"] = np.arange(300) % 2
+    data["home_rent"] = 1 - data["home_own"]
+    data["member"] = np.arange(300) % 3 == 0
+    data.to_parquet("data.parquet")
+    row = {**ROW, "home_own": 1, "home_rent": 0, "member": False}
+    del row["job"]
+    Path("row.json").write_text(json.dumps(row))
+    shown = told("home=rent member=yes\n", save="walk.json")
+    assert shown.exit_code == 0, shown.output
+    assert "Noted: home from own to rent; member from no to yes." in shown.stdout
+    row = kept()[-1]["row"]
+    assert (row["home_own"], row["home_rent"], row["member"]) == (0, 1, True)
+
+
+# ---- bad input --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"model": "none.onnx"}, "There is no model file at 'none.onnx'."),
+        ({"model": "loans:modle"}, "Did you mean 'model'"),
+        ({"data": "none.csv"}, "There is no table at 'none.csv'."),
+        ({"schema": "bad.yaml"}, "bad.yaml, line 3, column 9: not YAML"),
+        ({"schema": "other.yaml"}, "'data.parquet' has no column 'incom', which the schema names."),
+        ({"row": "none.json"}, "There is no row at 'none.json'."),
+        ({"row": "bad.json"}, "bad.json, line 1, column 15: not JSON"),
+        ({"row": "list.json"}, "'list.json' isn't a row: expected one object"),
+        ({"row": "short.json"}, "'debt'"),
+        ({"row": "people.parquet"}, "isn't text, so it's no row"),
+        ({"lock": "dept"}, "The schema has no feature 'dept'. Did you mean 'debt'?"),
+        ({"save": "no/walk.json"}, "Can't write to 'no/walk.json': No such file or directory."),
+        ({"save": "/proc/walk.json"}, "Can't write to '/proc/walk.json': "),
+        ({"save": "there.json"}, "is there already; go on with it by --resume there.json."),
+        ({"goal": "1.5"}, "Goal(threshold) must be above 0 and at most 1"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(folder, changed, said):
+    Path("bad.yaml").write_text("features:\n- name: income\n    kind: numeric\n")
+    Path("other.yaml").write_text("features:\n- {name: incom, kind: numeric}\n")
+    Path("bad.json").write_text('{"income": 4, }')
+    Path("list.json").write_text("[1]")
+    Path("short.json").write_text('{"income": 4}')
+    Path("there.json").write_text("mine")
+    before = {file.name for file in folder.iterdir()} - {"__pycache__"}
+    shown = CliRunner().invoke(
+        app, arguments(**{"row": "row.json", "save": "walk.json", **changed}), input="1\n"
+    )
+    assert shown.exit_code == 1, shown.output
+    assert said in shown.stderr
+    assert len(shown.stderr.splitlines()) == 1
+    assert shown.stdout == ""
+    assert {file.name for file in folder.iterdir()} - {"__pycache__"} == before
+    assert Path("there.json").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--person", "9", "--people", "people.parquet"], "has nobody called '9'"),
+        (["--person", "an", "--people", "people.parquet", "--id", "who"], "Did you mean 'ann'?"),
+        (["--person", "di", "--people", "people.parquet", "--id", "who"], "2 people of 'people"),
+        (["--person", "3", "--people", "none.csv"], "There is no table at 'none.csv'."),
+        (["--resume", "none.json"], "There is no walk at 'none.json'."),
+        (["--resume", "row.json"], "This isn't a walk saved by to_json()"),
+    ],
+)
+def test_a_person_who_is_not_there_is_one_sentence(folder, more, said):
+    shown = told("", *more)
+    assert shown.exit_code == 1
+    assert said in shown.stderr.splitlines()[-1]
+
+
+def test_a_model_that_does_not_fit_the_data_is_said(folder):
+    skops = pytest.importorskip("skops.io")
+    data = table(300, seed=0)[["income", "debt"]].assign(savings=1.0)
+    skops.dump(LogisticRegression().fit(data, data["debt"] > 10), "model.skops")
+    shown = told("", model="model.skops", save="walk.json")
+    assert shown.exit_code == 1
+    assert "trained on 3 columns but would be given 4" in shown.stderr
+    assert not Path("walk.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ([], "A walk is about one person"),
+        (["--row", "row.json", "--resume", "walk.json"], "A walk is about one person"),
+        (["--person", "3"], "--person and --people come together"),
+        (["--row", "row.json", "--epsilon", "1"], "--epsilon and --delta come together"),
+        (
+            ["--row", "row.json", "--epsilon", "1", "--delta", "1e-6", "--save", "walk.json"],
+            "A walk that is kept needs --ledger",
+        ),
+        (["--row", "row.json", "--save", "./row.json"], "is a file that is read from"),
+    ],
+)
+def test_bad_usage_is_exit_2(folder, more, said, capsys):
+    assert main(arguments(*more)) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_disk_that_fills_up_keeps_the_walk_as_it_was(folder, monkeypatch):
+    written = Path.write_text
+
+    def full(self, text, **more):
+        if "take" in text:
+            raise OSError(28, "No space left on device")
+        return written(self, text, **more)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    shown = told("1\n", save="walk.json")
+    assert shown.exit_code == 1
+    assert "Can't write to 'walk.json': No space left on device." in shown.stderr
+    assert [event["event"] for event in kept()] == ["start"]
+
+
+# ---- numbers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("feature", "said", "is_"),
+    [
+        (sl.Numeric("a"), "-3.5", -3.5),
+        (sl.Numeric("a"), "−1,234.5", -1234.5),
+        (sl.Numeric("a", unit="years"), "3 years", 3.0),
+        (sl.Numeric("a", unit="$ a month"), "$1,100 a month", 1100.0),
+        (sl.Numeric("a", percent=True), "1.1", 0.011),
+        (sl.Numeric("a", unit="$", times=1000, integer=True), "$45,000", 45.0),
+    ],
+)
+def test_a_number_is_read_as_it_is_shown(feature, said, is_):
+    assert number(feature, said, "") == is_
+
+
+@pytest.mark.parametrize("said", ["", "nan", "inf", "1e400", "1,2", "12,34", "two"])
+def test_what_is_no_number_is_refused(said):
+    with pytest.raises(ParameterError, match="a is a number"):
+        number(sl.Numeric("a"), said, "1")
