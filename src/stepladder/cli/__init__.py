@@ -7,6 +7,7 @@ recourse.py  `stepladder recourse`
 walk.py      `stepladder walk`
 session.py   a walk as a conversation
 audit.py     `stepladder audit`
+report.py    `stepladder report` and `stepladder letter`
 bench.py     `stepladder bench …`
 inputs.py    a model, its tables and its schema, as commands are given them
 files.py     tables from files

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import stepladder
-from stepladder.cli import EXITS, Exit, audit, bench, demo, recourse, schema, walk
+from stepladder.cli import EXITS, Exit, audit, bench, demo, recourse, report, schema, walk
 from stepladder.errors import StepladderError
 
 
@@ -56,7 +56,15 @@ app = typer.Typer(
     epilog=ENDINGS,
     help="Step-by-step algorithmic recourse: routes from a model's no to its yes.",
 )
-for command in (demo.demo, schema.schema, recourse.recourse, walk.walk, audit.audit):
+for command in (
+    demo.demo,
+    schema.schema,
+    recourse.recourse,
+    walk.walk,
+    audit.audit,
+    report.report,
+    report.letter,
+):
     app.command(epilog=ENDINGS)(command)
 app.add_typer(bench.app, name="bench")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,6 +14,7 @@ from stepladder.errors import ExtraError
 def demo(
     people: Annotated[int, typer.Option(min=0, help="How many plans to show.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Of the split, the model and the routes.")] = 0,
+    report: Annotated[Path | None, typer.Option(help="An .html file to write a report to.")] = None,
     width: Annotated[
         int | None, typer.Option(min=40, help="Columns of the page (the terminal's, up to 100).")
     ] = None,
@@ -23,4 +25,6 @@ def demo(
     from stepladder.demo.show import main
 
     said = ["--people", str(people), "--seed", str(seed)]
+    if report is not None:
+        said += ["--report", str(report)]
     main([*said, *([] if width is None else ["--width", str(width)])])

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ import stepladder as sl
 from stepladder import datasets
 from stepladder.demo import lender
 from stepladder.demo.plans import instructive, situation
+from stepladder.view.report import report, write
 from stepladder.view.words import Plan, Route, counted, needed, plans, score
 
 GOAL = sl.Goal(threshold=lender.THRESHOLD)
@@ -196,6 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the split, model and routes")
     parser.add_argument("--people", type=int, default=3, help="how many plans to show")
+    parser.add_argument("--report", type=Path, help="an .html file to write a report to")
     parser.add_argument("--width", type=int, help="columns of the page (the terminal's, up to 100)")
     asked = parser.parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -214,3 +217,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "Each row of each route was scored again by the model after rounding, and keeps every "
         "rule of the schema in src/stepladder/datasets/mortgage.py."
     )
+    if asked.report is not None:
+        asked.report.parent.mkdir(parents=True, exist_ok=True)
+        title = "Mortgage applications in Boston, 1990"
+        write(report(demo.result, people=5, title=title, data=demo.rows), asked.report)
+        console.print(f"The whole of it, as a report: {asked.report}")

@@ -1,0 +1,104 @@
+"""`stepladder report` and `stepladder letter`: a saved result as a page for people to read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stepladder.cli.inputs import names, not_read_from
+from stepladder.errors import FrameError, ModelError, nearest
+
+RESULT = typer.Argument(
+    metavar="RESULT", help="What stepladder recourse wrote as .parquet, or Recourse.save."
+)
+OUT = typer.Option(help="The page: a file ending in .html.")
+Date = Annotated[str | None, typer.Option(help="A date to put on it; none if left out.")]
+
+
+def report(
+    result: Annotated[Path, RESULT],
+    out: Annotated[Path, OUT],
+    by: Annotated[
+        list[str] | None, typer.Option(help="Features to compare groups by: sex,race.")
+    ] = None,
+    people: Annotated[int, typer.Option(min=0, help="How many people's plans are shown.")] = 10,
+    title: Annotated[str | None, typer.Option(help="What stands at the top.")] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="The model's file, for its fingerprint.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The reference table, for its fingerprint.")
+    ] = None,
+    date: Date = None,
+) -> None:
+    """Make a report of a result: one HTML page, for whoever has to judge it."""
+    from stepladder.cli.files import Table, check_place
+    from stepladder.recourse import Recourse
+    from stepladder.view import report as view
+
+    not_read_from("--out", out, result, model, data)
+    check_place(out)
+    if model is not None and not model.is_file():
+        raise ModelError(f"There is no model file at {str(model)!r}.")
+    found = Recourse.load(result)
+    table = None if data is None else Table(data).frame(found.space.schema)
+    page = view.report(
+        found,
+        groups=names(by) or None,
+        people=people,
+        title=title,
+        model=model,
+        data=table,
+        date=date,
+    )
+    view.write(page, out)
+    typer.echo(f"The report is in {out}.")
+
+
+def letter(
+    result: Annotated[Path, RESULT],
+    person: Annotated[str, typer.Option(help="Who it's for, as the result calls them.")],
+    out: Annotated[Path, OUT],
+    sender: Annotated[
+        str | None, typer.Option(help="Name and address; \\n begins a new line.")
+    ] = None,
+    recipient: Annotated[
+        str | None, typer.Option(help="Name and address; \\n begins a new line.")
+    ] = None,
+    date: Date = None,
+    show_score: Annotated[
+        bool, typer.Option("--show-score", help="Tell the person their score.")
+    ] = False,
+) -> None:
+    """Write one person a letter: the decision, the main reasons, and the routes to a yes."""
+    from stepladder.cli.files import check_place
+    from stepladder.recourse import Recourse
+    from stepladder.view import letter as view
+
+    not_read_from("--out", out, result)
+    check_place(out)
+    found = Recourse.load(result)
+    page = view.letter(
+        found,
+        _called(person, found.people.tolist()),
+        sender=_lines(sender),
+        recipient=_lines(recipient),
+        date=date,
+        show_score=show_score,
+    )
+    view.write(page, out)
+    typer.echo(f"The letter is in {out}.")
+
+
+def _called(said: str, people: list[Any]) -> Any:
+    """The person that was said, as the result knows them."""
+    for person in people:
+        if str(person) == said:
+            return person
+    raise FrameError(f"The result has nobody called {said!r}.{nearest(said, people)}")
+
+
+def _lines(said: str | None) -> str | None:
+    return None if said is None else said.replace("\\n", "\n")

@@ -1,0 +1,183 @@
+"""How steps, distances, scores and changes are spread over the people of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stepladder.errors import EmptyFrameError
+from stepladder.feature import Feature
+from stepladder.goal import Goal
+from stepladder.path import Outcome, Path
+from stepladder.recourse import Recourse
+from stepladder.space import Floats
+from stepladder.view import words
+from stepladder.view.plots.style import (
+    FOLD,
+    GAP,
+    INK,
+    QUIET,
+    WIDTH,
+    Chart,
+    altair,
+    axis_room,
+    checked_width,
+    columns_in,
+    finished,
+    folded,
+    inner_width,
+    panel_title,
+)
+
+BINS = 20
+"""Bars of a distribution, at most."""
+
+HEIGHT = 130
+"""Of a panel, in pixels."""
+
+UPRIGHT = 48
+"""Pixels that the axis with the counts of people takes."""
+
+
+def asking(result: Recourse) -> list[int]:
+    """The places of those who weren't at the goal already."""
+    return [
+        place
+        for place, paths in enumerate(result.routes)
+        if paths[0].outcome is not Outcome.ALREADY_POSITIVE
+    ]
+
+
+def nearest_paths(result: Recourse) -> list[Path]:
+    """The nearest path to the goal of everyone who has one."""
+    found = [(result.best(place)[0], place) for place in asking(result)]
+    return [result.routes[place][slot] for slot, place in found if slot is not None]
+
+
+def changed(result: Recourse, paths: Iterable[Path]) -> list[tuple[Feature, int]]:
+    """How many of the paths change each feature, the most often changed first."""
+    features = result.space.schema.features
+    counts = np.zeros(len(features), dtype=np.int64)
+    for path in paths:
+        counts += path.values[-1] != path.values[0]
+    return sorted(
+        zip(features, counts.tolist(), strict=True), key=lambda found: found[1], reverse=True
+    )
+
+
+def distributions(result: Recourse, *, width: float = WIDTH) -> Chart:
+    """Steps, distance, score today and after, and what changes, on everyone's nearest route."""
+    width = checked_width(width)
+    today = np.array([result.routes[place][0].scores[0] for place in asking(result)])
+    today = today[~np.isnan(today)]
+    if not today.size:
+        raise EmptyFrameError("Nobody asked for a route, so there's nothing to draw.")
+    paths = nearest_paths(result)
+    after = np.array([path.scores[-1] for path in paths])
+    columns = columns_in(width, 2)
+    inner = inner_width(width, columns, UPRIGHT)
+    ends = _ends(result.goal, [*today, *after])
+    panels = [_scores("Score today", today, ends, result.goal, inner)]
+    if paths:
+        steps = np.array([path.steps for path in paths])
+        distances = np.array([path.distance for path in paths])
+        panels = [
+            _steps(steps, inner),
+            _binned("Distance", distances, (0.0, float(distances.max()) or 1.0), inner),
+            *panels,
+            _scores("Score after the last step", after, ends, result.goal, inner),
+        ]
+    parts = [altair().concat(*panels, columns=columns, spacing=GAP)]
+    if paths:
+        parts.append(_features([f for f in changed(result, paths) if f[1]], len(paths), width))
+    notes = ["How many people, on the nearest route of each."]
+    notes.append(f"Dashed: what a yes takes ({words.needed(result.goal)}).")
+    chart = altair().vconcat(*parts, spacing=GAP)
+    return finished(chart, "How routes differ from person to person", notes, width)
+
+
+def _ends(goal: Goal, scores: list[float]) -> tuple[float, float]:
+    """Between which scores an axis runs."""
+    if not goal.is_range:
+        return 0.0, 1.0
+    seen = [*scores, *(end for end in (goal.low, goal.high) if end is not None)]
+    return float(min(seen)), float(max(seen)) if max(seen) > min(seen) else float(min(seen)) + 1
+
+
+def _steps(steps: Any, width: float) -> Chart:
+    last = int(steps.max())
+    if last > BINS:
+        return _binned("Steps", steps, (0.0, float(last)), width)
+    counts = np.bincount(steps, minlength=last + 1)[1:]
+    places = np.arange(1, last + 1)
+    rows = pd.DataFrame({"low": places - 0.4, "high": places + 0.4, "people": counts})
+    axis = altair().Axis(format="d", tickMinStep=1, tickCount=min(last, 8))
+    return _bars("Steps", rows, (0.5, last + 0.5), axis, width)
+
+
+def _binned(title: str, values: Floats, ends: tuple[float, float], width: float) -> Chart:
+    axis = altair().Axis(format=",~r", tickCount=5)
+    return _bars(title, _bins(values, ends), ends, axis, width)
+
+
+def _scores(
+    title: str, values: Floats, ends: tuple[float, float], goal: Goal, width: float
+) -> Chart:
+    alt = altair()
+    axis = alt.Axis(format=",~r", tickCount=4)
+    if not goal.is_range:
+        axis = alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1])
+    bars = _bars(title, _bins(values, ends), ends, axis, width)
+    edges = [goal.low, goal.high] if goal.is_range else [goal.threshold]
+    rows = pd.DataFrame({"edge": [edge for edge in edges if edge is not None]})
+    rule = alt.Chart(rows).mark_rule(color=QUIET, strokeDash=[5, 4], strokeWidth=2)
+    return bars + rule.encode(x="edge:Q")
+
+
+def _bins(values: Floats, ends: tuple[float, float]) -> pd.DataFrame:
+    counts, edges = np.histogram(values, bins=BINS, range=ends)
+    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "people": counts})
+
+
+def _bars(
+    title: str, rows: pd.DataFrame, ends: tuple[float, float], axis: Any, width: float
+) -> Chart:
+    alt = altair()
+    count = alt.Axis(
+        format=",d", tickMinStep=1, tickCount=4, minExtent=UPRIGHT - 8, maxExtent=UPRIGHT - 8
+    )
+    scale = alt.Scale(domain=list(ends), nice=False)
+    chart = alt.Chart(rows[rows["people"] > 0].assign(base=0)).mark_rect(color=INK, stroke="white")
+    return chart.encode(
+        x=alt.X("low:Q", scale=scale, axis=axis, title=None),
+        x2="high:Q",
+        y=alt.Y("people:Q", axis=count, title=None, scale=alt.Scale(zero=True)),
+        y2="base:Q",
+    ).properties(width=width, height=HEIGHT, title=panel_title(title, width))
+
+
+def _features(found: list[tuple[Feature, int]], people: int, width: float) -> Chart:
+    alt = altair()
+    names = [folded(feature.label, 22) for feature, _ in found]
+    rows = pd.DataFrame({"name": names, "share": [count / people for _, count in found]})
+    room = axis_room(names, most=170)
+    inner = inner_width(width, 1, room)
+    side = alt.Axis(
+        labelExpr=FOLD, labelLimit=0, minExtent=room, maxExtent=room, ticks=False, labelPadding=6
+    )
+    lines = max(name.count("\n") for name in names) + 1
+    chart = alt.Chart(rows).mark_bar(color=INK, height=11)
+    return chart.encode(
+        x=alt.X(
+            "share:Q",
+            scale=alt.Scale(domain=[0, 1]),
+            axis=alt.Axis(format=".0%", tickCount=4, grid=True, gridColor="#ececec"),
+            title=None,
+        ),
+        y=alt.Y("name:N", title=None, axis=side, scale=alt.Scale(domain=names)),
+    ).properties(
+        width=inner, height=alt.Step(18 * lines + 6), title=panel_title("What changes", inner)
+    )

@@ -1,0 +1,206 @@
+"""The letter: the decision, the reasons and the routes of one person, on one page."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from tests.methods import bank
+
+import stepladder as sl
+from stepladder.errors import ParameterError
+from stepladder.view import words
+from stepladder.view.letter import ROOM, letter, reasons, write
+
+STEP = bank.fitted(paths=3, step_size=1.0)
+RESULT = STEP.recourse(bank.PEOPLE.iloc[:30])
+PLANS = [plan for plan in words.plans(RESULT) if plan.routes]
+PERSON = max(PLANS, key=lambda plan: len(plan.routes)).person
+
+JARGON = (
+    r"encod|cluster|threshold|class|direction|positive|feature|latent|\bnan\b|None|\bpath|model"
+)
+
+LOAN = sl.Numeric("loan", unit="$", fall="borrow less")
+INCOME = sl.Numeric("income", unit="$ a month")
+DEBT = sl.Numeric("debt")
+
+
+def text(html: str) -> str:
+    """What a reader sees, on one line."""
+    body = html[html.index("<body>") :]
+    return " ".join(re.sub(r"<[^>]+>", " ", body).split())
+
+
+def routed(*routes: dict[sl.Feature, tuple[float, float]]) -> words.Plan:
+    """A plan of routes of one step each."""
+    made = []
+    for changes in routes:
+        moves = tuple(words.Move(feature, *ends) for feature, ends in changes.items())
+        made.append(words.Route((words.Step(moves, 0.8),), moves))
+    today = {"loan": 9000, "income": 3000, "debt": 500}
+    return words.Plan("a", today, 0.4, sl.Goal(), tuple(made))
+
+
+def test_a_letter_tells_the_decision_and_every_route_in_words():
+    said = text(letter(RESULT, PERSON))
+    plan = words.plan(RESULT, PERSON)
+    assert "The answer to your application is no for now." in said
+    assert f"There are {len(plan.routes)} different routes to a yes." in said
+    for route in plan.routes:
+        assert str(route) in said
+
+
+def test_a_letter_is_free_of_jargon_and_scores():
+    for plan in PLANS[:8]:
+        said = text(letter(RESULT, plan.person))
+        assert re.search(JARGON, said) is None
+        assert "core" not in said
+        assert "%" not in said
+
+
+def test_scores_are_told_where_that_is_wanted():
+    said = text(letter(RESULT, PERSON, show_score=True))
+    plan = words.plan(RESULT, PERSON)
+    assert plan.standing in said
+    assert f"Score: {words.score(plan.goal, plan.routes[0].steps[-1].score)}, a yes." in said
+
+
+def test_sender_recipient_and_date_stand_where_they_are_given():
+    html = letter(
+        RESULT, PERSON, sender="Bank\nStreet 1", recipient="A & B\nStreet 2", date="May 1"
+    )
+    assert "Bank<br>Street 1" in html
+    assert "A &amp; B<br>Street 2" in html
+    assert "May 1" in html
+    assert "<header>" not in letter(RESULT, PERSON)
+
+
+def test_the_reasons_are_what_most_routes_change():
+    plan = routed(
+        {LOAN: (9000, 8000)},
+        {LOAN: (9000, 8500), INCOME: (3000, 3500)},
+        {LOAN: (9000, 8500), DEBT: (500, 0)},
+    )
+    said = reasons(plan, [INCOME, DEBT, LOAN])
+    assert said == ["Loan, today $9,000: part of all 3 routes, by itself on 1 of them."]
+
+
+def test_where_no_reason_is_common_each_is_told():
+    plan = routed({LOAN: (9000, 8000)}, {INCOME: (3000, 3500), DEBT: (500, 0)})
+    assert reasons(plan, [INCOME, DEBT, LOAN]) == [
+        "Loan, today $9,000: part of 1 of 2 routes, by itself.",
+        "Income, today $3,000 a month: part of 1 of 2 routes, never by itself.",
+        "Debt, today 500: part of 1 of 2 routes, never by itself.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({LOAN: (9000, 8000)}, ["to change this is enough"]),
+        ({LOAN: (9000, 8000), DEBT: (500, 0)}, ["part of what has to change"] * 2),
+    ],
+)
+def test_the_reasons_of_a_single_route(changes, said):
+    found = reasons(routed(changes), [LOAN, DEBT])
+    assert [reason.rpartition(": ")[2].rstrip(".") for reason in found] == said
+
+
+def test_what_no_route_changes_is_said_to_be_unneeded():
+    said = text(letter(RESULT, PERSON))
+    plan = words.plan(RESULT, PERSON)
+    changed = frozenset().union(*(route.features for route in plan.routes))
+    spare = [f.label for f in bank.SCHEMA.features if f.name not in changed and f.name != "age"]
+    asked = re.search(r"No route asks you to change ([^.]*)\.", said)
+    assert re.split(", | or ", asked[1] if asked else "") == (spare or [""])
+    assert "What can’t be changed stays as it is: age." in said
+
+
+def test_a_long_plan_tells_the_steps_of_the_nearest_route_only():
+    fine = bank.fitted(paths=3, step_size=0.1, max_steps=300)
+    result = fine.recourse(bank.REJECTED.iloc[:8])
+    plan = max(words.plans(result), key=lambda plan: sum(len(r.steps) for r in plan.routes))
+    assert sum(len(route.steps) for route in plan.routes) > ROOM
+    said = text(letter(result, plan.person))
+    assert all(str(step) in said for step in plan.routes[0].steps)
+    assert "Where a route has no steps here, ask us for them." in said
+    assert all(str(route) in said for route in plan.routes)
+
+
+def test_a_yes_a_missing_value_and_no_route_have_letters():
+    accepted = bank.PEOPLE[bank.score(bank.PEOPLE) >= bank.GOAL.threshold].head(1)
+    said = text(letter(STEP.recourse(accepted), accepted.index[0], show_score=True))
+    assert "The answer to your application is yes. Nothing needs to change." in said
+    assert "for now" not in said
+
+    gone = bank.REJECTED.head(1).astype({"income": float}).assign(income=np.nan)
+    said = text(letter(STEP.recourse(gone), gone.index[0], show_score=True))
+    assert "There is no answer to your application yet." in said
+    assert "there is no value for income" in said
+
+    locked = STEP.recourse(bank.REJECTED.head(1), locked=[*bank.SCHEMA.names][:6])
+    said = text(letter(locked, bank.REJECTED.index[0]))
+    assert "No route was found among the changes that are possible here." in said
+    assert "What stands" not in said
+
+
+def test_names_are_text_whatever_they_hold():
+    name = "<script>alert(1)</script>"
+    rows = pd.DataFrame({name: np.random.default_rng(0).normal(size=60).round(2)})
+    schema = sl.Schema([sl.Numeric(name)])
+    step = sl.StEP(paths=1).fit(rows, lambda f: 1 / (1 + np.exp(-f[name])), schema=schema)
+    people = rows[rows[name] < 0].head(1).set_axis([name])
+    html = letter(step.recourse(people), name, sender=name, recipient=name, date=name)
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") >= 5
+
+
+def test_frames_of_other_libraries_give_the_same_letter():
+    plain = bank.REJECTED.iloc[:2].reset_index(drop=True)
+    other = pl.DataFrame(plain.to_dict("list"))
+    assert letter(STEP.recourse(other), 1) == letter(STEP.recourse(plain), 1)
+
+
+def test_a_person_who_is_not_there_is_answered_in_a_sentence():
+    with pytest.raises(ParameterError, match="nobody called 'x'"):
+        letter(RESULT, "x")
+
+
+def test_a_letter_survives_saving_its_result(tmp_path: Path):
+    RESULT.save(tmp_path / "plan.json")
+    assert letter(sl.Recourse.load(tmp_path / "plan.json"), PERSON) == letter(RESULT, PERSON)
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium isn't installed")
+@pytest.mark.parametrize("size", ["A4", "letter"])
+def test_a_usual_letter_prints_on_one_page(tmp_path: Path, size: str):
+    usual = replace(RESULT, people=np.array([f"P{i}" for i in range(len(RESULT.people))]))
+    plan = next(plan for plan in words.plans(usual) if len(plan.routes) > 1)
+    html = letter(
+        usual, plan.person, sender="Bank\nStreet 1\nTown", recipient="A\nB\nC", date="1 May"
+    )
+    sized = html.replace("@page {", f"@page {{ size: {size};")
+    assert sized != html
+    write(sized, tmp_path / "letter.html")
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
+    command += [f"--user-data-dir={tmp_path / 'profile'}"]
+    subprocess.run(
+        [
+            *command,
+            f"--print-to-pdf={tmp_path / 'letter.pdf'}",
+            (tmp_path / "letter.html").as_uri(),
+        ],
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    printed = (tmp_path / "letter.pdf").read_bytes()
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1

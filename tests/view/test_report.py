@@ -1,0 +1,380 @@
+"""The report: one whole page whose figures are the result's, with nothing in it but text."""
+
+from __future__ import annotations
+
+import datetime as dt
+import errno
+import hashlib
+import itertools
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from tests.methods import bank
+
+import stepladder as sl
+from stepladder.audit import audit
+from stepladder.errors import ExtraError, ModelError, ParameterError, ResultError
+from stepladder.view import page, words
+from stepladder.view.provenance import data_hash, model_hash, schema_hash
+from stepladder.view.report import chosen, report, write
+from stepladder.view.spread import changed, distributions, nearest_paths
+
+STEP = bank.fitted(paths=2, step_size=1.0)
+RESULT = STEP.recourse(bank.PEOPLE.iloc[:30])
+
+VOID = {"meta", "img", "source", "br"}
+
+
+class Outline(HTMLParser):
+    """What a page is made of: its tags, texts, headings and pictures."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.headings: list[tuple[str, str]] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append((tag, ""))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.text += data
+        if self.open and re.fullmatch("h[1-6]", self.open[-1]):
+            tag, said = self.headings[-1]
+            self.headings[-1] = tag, said + data
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return report(
+        RESULT,
+        step=STEP,
+        groups=["owner"],
+        people=2,
+        title="The bank",
+        model=b"model",
+        data=bank.TRAIN,
+        date=dt.date(2026, 5, 1),
+    )
+
+
+@pytest.fixture(scope="module")
+def outline(html) -> Outline:
+    return Outline(html)
+
+
+def test_a_page_holds_all_it_needs_and_runs_nothing(html, outline):
+    assert "script" not in [tag for tag, _ in outline.tags]
+    for _, attributes in outline.tags:
+        for name in ("src", "srcset", "href"):
+            if name in attributes:
+                assert attributes[name].startswith(("data:", "#"))
+        assert not [name for name in attributes if name.startswith("on")]
+    assert "url(" not in html
+    assert "@import" not in html
+    assert "default-src 'none'" in html
+
+
+def test_headings_are_nested_without_a_gap(outline):
+    levels = [int(tag[1]) for tag, _ in outline.headings]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(later <= earlier + 1 for earlier, later in itertools.pairwise(levels))
+    sections = [text for tag, text in outline.headings if tag == "h2"]
+    assert sections == ["Summary", "Distributions", "Groups", "People", "Settings and provenance"]
+
+
+def test_tables_have_captions_and_pictures_have_words(outline):
+    tags = [tag for tag, _ in outline.tags]
+    assert tags.count("table") == tags.count("caption") > 5
+    pictures = [attributes for tag, attributes in outline.tags if tag == "img"]
+    assert len(pictures) == 4  # the distributions, the group, two people
+    assert all(len(picture["alt"] or "") > 40 for picture in pictures)
+
+
+def test_the_summary_counts_what_the_result_holds(outline):
+    status = RESULT.status["outcome"]
+    asked = int((status != "already_positive").sum())
+    reached = int((status == "reached").sum())
+    assert f"{reached} of {asked} who asked have a route to a yes" in outline.text
+    assert f"{len(RESULT.people) - asked} more had a yes already" in outline.text
+
+
+def test_plans_stand_there_in_words(outline):
+    said = " ".join(outline.text.split())
+    asked = RESULT.status.loc[RESULT.status["outcome"] != "already_positive", "person"].tolist()
+    for person in (asked[i] for i in chosen(range(len(asked)), 2)):
+        plan = words.plan(RESULT, person)
+        assert f"Person {person}" in [text for _, text in outline.headings]
+        assert plan.standing in said
+        for route in plan.routes:
+            assert str(route) in said or len(route.steps) == 1
+            assert all(str(step) in said for step in route.steps)
+
+
+def test_where_it_comes_from_is_told(outline):
+    for told in (
+        sl.__version__,
+        hashlib.sha256(b"model").hexdigest(),
+        data_hash(bank.TRAIN),
+        schema_hash(RESULT.space.schema),
+        str(RESULT.goal),
+        "Seed",
+        "2026-05-01",
+        "The bank",
+    ):
+        assert told in outline.text
+
+
+def test_the_same_input_gives_the_same_bytes():
+    few = STEP.recourse(bank.REJECTED.iloc[:2])
+    assert report(few, people=1) == report(few, people=1)
+
+
+def test_what_was_not_given_is_said_and_no_date_is_made_up():
+    said = report(RESULT, people=0)
+    assert said.count("not given") == 2
+    assert str(dt.date.today().year) not in Outline(said).text
+
+
+def test_names_are_text_whatever_they_hold():
+    name = "<script>alert(1)</script>"
+    schema = sl.Schema([sl.Numeric(name), sl.Categorical("kind", levels=["<b>", "&amp;"])])
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({name: rng.normal(size=60), "kind": rng.choice(["<b>", "&amp;"], 60)})
+    step = sl.StEP(paths=1).fit(rows, lambda f: 1 / (1 + np.exp(-f[name])), schema=schema)
+    people = rows[rows[name] < 0].head(3).set_axis([name, "<i>", "c"])
+    result = step.recourse(people)
+    said = report(result, groups=["kind"], people=3, title=name, date=name)
+    outline = Outline(said)
+    assert {"script", "b", "i"} & {tag for tag, _ in outline.tags} == set()
+    assert "<script" not in said
+    assert f"Person {name}" in outline.text
+
+
+def test_someone_without_a_route_is_told_why_and_what_would_open_one():
+    schema = sl.Schema([sl.Numeric("income", change="never"), sl.Numeric("other")])
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"income": rng.normal(size=80), "other": rng.normal(size=80)})
+    step = sl.StEP(paths=1).fit(rows, lambda f: 1 / (1 + np.exp(-f["income"])), schema=schema)
+    people = rows[rows["income"] < 0].head(2)
+    result = step.recourse(people)
+    said = Outline(report(result, step=step, people=1)).text
+    assert "0 of 2 who asked" in said
+    assert "Why some have no route" in said
+    assert "with another income" in said
+    assert "with another income" not in Outline(report(result, people=1)).text
+
+
+def test_frames_of_other_libraries_give_the_same_page():
+    plain = bank.PEOPLE.iloc[:6].reset_index(drop=True)
+    polars = pl.DataFrame(plain.to_dict("list"))
+    pages = {
+        report(STEP.recourse(frame), data=frame, groups=["job"], people=0)
+        for frame in (plain, polars, polars.to_arrow())
+    }
+    assert len(pages) == 1
+
+
+def test_a_missing_value_dates_and_twins_are_no_trouble():
+    people = bank.REJECTED.iloc[:3].astype({"income": float})
+    people.iloc[0, 0] = np.nan
+    people.index = pd.DatetimeIndex(["2026-01-01", "2026-01-02", "2026-01-02"])
+    said = Outline(report(STEP.recourse(people), people=3)).text
+    assert "there is no value for income" in said
+    assert said.count("Person 2026-01-02") == 2
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_result_in_which_nobody_asked_has_a_page(rows):
+    accepted = bank.PEOPLE[bank.score(bank.PEOPLE) >= bank.GOAL.threshold].iloc[:rows]
+    groups = ["owner"] if rows else None
+    said = Outline(report(STEP.recourse(accepted), groups=groups)).text
+    assert "Nobody in this result asked" in said
+
+
+def test_a_goal_that_is_a_range_has_a_page():
+    step = sl.StEP(paths=1)
+    step.fit(
+        bank.TRAIN, lambda f: 100 * bank.score(f), schema=bank.SCHEMA, goal=sl.Goal.between(60, 95)
+    )
+    said = Outline(report(step.recourse(bank.REJECTED.iloc[:3]), people=1)).text
+    assert "a yes takes 60 to 95" in said
+
+
+def test_small_groups_are_marked_and_an_audit_made_before_is_shown():
+    found = audit(RESULT, ["owner"], smallest=20)
+    said = Outline(report(RESULT, groups=found, people=0)).text
+    assert "owner=True\N{NO-BREAK SPACE}*" in said
+    assert "Fewer than 20 asked" in said
+
+
+def test_people_are_chosen_evenly_whoever_they_are():
+    assert chosen(range(5), 10) == [0, 1, 2, 3, 4]
+    assert chosen(range(10), 1) == [5]
+    assert chosen(range(9), 3) == [1, 4, 7]
+    assert chosen([], 3) == []
+
+
+def test_how_often_a_feature_changes_is_counted_on_the_nearest_routes():
+    paths = nearest_paths(RESULT)
+    counts = {feature.name: count for feature, count in changed(RESULT, paths)}
+    best = RESULT.status.dropna(subset="best_path")[["person", "best_path"]]
+    ours = RESULT.changes.merge(
+        best.astype({"best_path": int}),
+        left_on=["person", "path"],
+        right_on=["person", "best_path"],
+    )
+    assert {k: v for k, v in counts.items() if v} == ours["feature"].value_counts().to_dict()
+    assert list(counts.values()) == sorted(counts.values(), reverse=True)
+
+
+def test_the_bars_of_the_distributions_add_up_to_the_people():
+    tables = [pd.DataFrame(rows) for rows in distributions(RESULT).to_dict()["datasets"].values()]
+    bars = [table["people"].sum() for table in tables if "people" in table]
+    asked = int((RESULT.status["outcome"] != "already_positive").sum())
+    assert sorted(bars) == sorted([len(nearest_paths(RESULT))] * 3 + [asked])
+
+
+# ---- fingerprints -----------------------------------------------------------------------------
+
+
+def test_a_table_has_one_fingerprint_in_every_library():
+    frame = pd.DataFrame({"a": [1, 2], "b": [0.5, None], "c": ["x", None], "d": [True, False]})
+    cells = {"a": [1, 2], "b": [0.5, None], "c": ["x", None], "d": [True, False]}
+    assert data_hash(frame) == data_hash(pl.DataFrame(cells)) == data_hash(frame.set_axis([7, 8]))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"a": [2, 1], "b": ["x", "y"]},
+        {"a": [1, 2], "c": ["x", "y"]},
+        {"a": [1.0, 2.5], "b": ["x", "y"]},
+        {"a": [1, 2], "b": ["x", None]},
+        {"a": [1, 2**63], "b": ["x", "y"]},
+    ],
+)
+def test_another_content_has_another_fingerprint(other):
+    assert data_hash(pl.DataFrame({"a": [1, 2], "b": ["x", "y"]})) != data_hash(pd.DataFrame(other))
+
+
+def test_a_model_is_known_by_its_bytes(tmp_path: Path):
+    file = tmp_path / "model.skops"
+    file.write_bytes(b"abc")
+    assert model_hash(file) == model_hash(str(file)) == model_hash(b"abc")
+    with pytest.raises(ModelError, match="can't be read: No such file"):
+        model_hash(tmp_path / "other")
+    with pytest.raises(ParameterError, match="give the file's name or its bytes; got StEP"):
+        model_hash(STEP)
+
+
+def test_a_private_result_tells_what_was_spent_and_no_fingerprint_of_its_rows():
+    schema = sl.Schema([sl.Numeric("a", typical=(-3, 3)), sl.Numeric("b", typical=(-3, 3))])
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(400, 2)).round(2), columns=["a", "b"])
+    step = sl.StEP(paths=1, privacy=sl.Budget(epsilon=5, delta=1e-6))
+    step.fit(rows, lambda f: 1 / (1 + np.exp(-2 * f["a"] - f["b"])), schema=schema)
+    result = step.recourse(rows[rows["a"] < -0.5].head(2))
+    said = Outline(report(result, people=0, data=rows)).text
+    assert "kept private" in said
+    assert data_hash(rows) not in said
+    assert "Covered: any one row of the reference table" in " ".join(said.split())
+
+
+# ---- bad input --------------------------------------------------------------------------------
+
+
+def test_a_wrong_method_or_number_of_people_is_answered_in_a_sentence():
+    with pytest.raises(ParameterError, match=r"takes a fitted sl\.StEP; got 3"):
+        report(RESULT, step=3)
+    with pytest.raises(ParameterError, match="people"):
+        report(RESULT, people=-1)
+
+
+def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    page._environment.cache_clear()
+    with pytest.raises(ExtraError, match=r"jinja2.*stepladder\[view\]"):
+        report(RESULT, people=0)
+
+
+def test_a_file_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, html: str
+):
+    file = tmp_path / "report.html"
+    write(html, file)
+    assert file.read_text(encoding="utf-8") == html
+
+    def full(self, text, **_):
+        self.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(ResultError, match="No space left on device"):
+        write("other", file)
+    assert file.read_bytes() == html.encode()
+    assert [found.name for found in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize("name", ["report.pdf", "missing/report.html"])
+def test_a_wrong_name_is_answered_in_a_sentence(tmp_path: Path, name: str):
+    with pytest.raises(ResultError, match="Can't write a page to"):
+        write("", tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- as it's seen -----------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium isn't installed")
+@pytest.mark.parametrize("width", [320, 1200])
+def test_nothing_sticks_out_of_the_window(tmp_path: Path, html: str, width: int):
+    probe = (
+        "<script>addEventListener('load', () => document.title = "
+        "document.documentElement.scrollWidth)</script>"
+    )
+    policy = re.compile(r"<meta http-equiv=[^>]*>")  # which would stop the probe
+    write(policy.sub("", html) + probe, tmp_path / "inner.html")
+    frame = f"<iframe src=inner.html style='width:{width}px;height:900px;border:0'></iframe>"
+    reading = (
+        "<script>addEventListener('load', () => document.title = "
+        "document.querySelector('iframe').contentDocument.title)</script>"
+    )
+    write(f"<!DOCTYPE html><title></title>{frame}{reading}", tmp_path / "outer.html")
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    command += [
+        "--hide-scrollbars",
+        "--allow-file-access-from-files",
+        f"--user-data-dir={tmp_path / 'profile'}",
+    ]
+    done = subprocess.run(
+        [*command, (tmp_path / "outer.html").as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    found = re.search(r"<title>(\d+)</title>", done.stdout)
+    assert found is not None
+    assert int(found[1]) == width
