@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from stepladder import frames
 from stepladder.errors import ExtraError, ResultError
+from stepladder.files import replacing
 from stepladder.frames import Frame, Template
 
 FORMAT = 1
@@ -53,17 +53,8 @@ def write(archive: Archive, path: str | File) -> None:
             f"Can't save to {file.name!r}: expected a name that ends in .parquet or .json. "
             "For CSV write one of the frames, such as result.final.to_csv(…)."
         )
-    unfinished = file.with_name(f".{file.name}.{uuid4().hex}")
-    try:
+    with replacing(file, "Can't save to") as unfinished:
         (_write_json if file.suffix == ".json" else _write_parquet)(archive, unfinished)
-        unfinished.replace(file)
-    except OSError as error:
-        raise ResultError(
-            f"Can't save to {str(file)!r}: {error.strerror or error}. Choose a folder that "
-            "is there, can be written to and has room."
-        ) from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def read(path: str | File) -> Archive:

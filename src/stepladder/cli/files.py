@@ -14,6 +14,7 @@ import numpy as np
 
 from stepladder.errors import ColumnError, DatasetError, ExtraError, ResultError, nearest
 from stepladder.feature import Numeric
+from stepladder.files import replacing
 from stepladder.schema import Schema
 
 TABLES = (".parquet", ".csv", ".csv.gz")
@@ -189,13 +190,8 @@ def writing(file: Path) -> Iterator[None]:
 
 def write_text(text: str, file: Path) -> None:
     """Write a text file, whole or not at all."""
-    unfinished = file.with_name(f".{file.name}.{uuid4().hex}")
-    with writing(file):
-        try:
-            unfinished.write_text(text, encoding="utf-8")
-            unfinished.replace(file)
-        finally:
-            unfinished.unlink(missing_ok=True)
+    with replacing(file) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
 
 
 def check_place(file: Path) -> None:

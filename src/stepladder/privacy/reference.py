@@ -19,11 +19,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from stepladder.errors import ResultError
+from stepladder.files import replacing
 from stepladder.privacy.mechanism import Floats, Labels, noisy_counts, noisy_sum
 from stepladder.privacy.neighbours import Neighbours
 
@@ -111,9 +111,8 @@ class Facts:
             "neighbours": self.neighbours.value,
             "made_for": self.made_for,
         }
-        unfinished = file.with_name(f".{file.name}.{uuid4().hex}")
-        unfinished.write_text(json.dumps(content), encoding="utf-8")
-        unfinished.replace(file)
+        with replacing(file, "Can't save a private reference set to") as unfinished:
+            unfinished.write_text(json.dumps(content), encoding="utf-8")
 
     @classmethod
     def load(cls, file: Path) -> Facts:

@@ -11,9 +11,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path as File
 from typing import Any
-from uuid import uuid4
 
 from stepladder.errors import ExtraError, ResultError
+from stepladder.files import replacing
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,8 @@ def write(html: str, path: str | File) -> None:
         raise ResultError(
             f"Can't write a page to {file.name!r}: expected a name that ends in .html."
         )
-    unfinished = file.with_name(f".{file.name}.{uuid4().hex}")
-    try:
-        try:
-            unfinished.write_text(html, encoding="utf-8", newline="\n")
-            unfinished.replace(file)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        raise ResultError(
-            f"Can't write a page to {str(file)!r}: {error.strerror or error}. Choose a folder that "
-            "is there, can be written to and has room."
-        ) from error
+    with replacing(file, "Can't write a page to") as unfinished:
+        unfinished.write_text(html, encoding="utf-8", newline="\n")
 
 
 @cache

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from html import escape
 from pathlib import Path as File
 from typing import Any
-from uuid import uuid4
 
 from stepladder.errors import ExtraError, ResultError
+from stepladder.files import replacing
 from stepladder.view.plots.style import Chart
 
 PHONE = 320
@@ -33,17 +33,8 @@ def save(chart: Chart, path: str | File) -> None:
             ".html."
         )
     content = converters[file.suffix](chart.to_dict())
-    unfinished = file.with_name(f".{file.name}.{uuid4().hex}")
-    try:
+    with replacing(file, "Can't save a chart to") as unfinished:
         unfinished.write_bytes(content)
-        unfinished.replace(file)
-    except OSError as error:
-        raise ResultError(
-            f"Can't save a chart to {str(file)!r}: {error.strerror or error}. Choose a folder that "
-            "is there, can be written to and has room."
-        ) from error
-    finally:
-        _remove(unfinished)
 
 
 def picture(draw: Callable[[float], Chart], *, width: float = 720) -> str:
@@ -75,11 +66,3 @@ def _converter() -> Any:
     except ImportError as error:
         raise ExtraError("vl-convert-python", "view", "Saving a chart") from error
     return vl_convert
-
-
-def _remove(file: File) -> None:
-    """What is left of a file that couldn't be written, if anything is."""
-    try:
-        file.unlink(missing_ok=True)
-    except OSError:  # its folder isn't one
-        return
