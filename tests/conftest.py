@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis looks for trouble, and what a terminal is.
+"""What all tests share: how hypothesis looks for trouble, what a terminal is, and Ctrl-C.
 
 The gate tries the same examples every time. `HYPOTHESIS_PROFILE=hunt make test` tries new ones.
 """
@@ -6,6 +6,8 @@ The gate tries the same examples every time. `HYPOTHESIS_PROFILE=hunt make test`
 from __future__ import annotations
 
 import os
+import signal
+import threading
 
 import pytest
 from hypothesis import settings
@@ -13,6 +15,10 @@ from hypothesis import settings
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("hunt", deadline=None, derandomize=False, max_examples=100)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# A shell that starts the tests in the background has them, and their children, ignore Ctrl-C.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import re
 import subprocess
 import sys
@@ -106,8 +107,10 @@ def kept() -> list[dict]:
 # ---- in a terminal ----------------------------------------------------------------------------
 
 
+# What the tests themselves run in may ignore Ctrl-C, and would hand that on.
 IN_TERMINAL = """
-import os, sys
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.login_tty(int(sys.argv[1]))
 os.execv(sys.executable, [sys.executable, "-m", "stepladder", *sys.argv[2:]])
 """
@@ -128,9 +131,12 @@ class Terminal:
 
     def until(self, ending: str) -> str:
         """What is said up to a prompt, or to the end if there is none."""
-        said, patience = "", time.monotonic() + 60
+        said, patience = "", time.monotonic() + 120
         while not said.endswith(ending) or not ending:
-            assert time.monotonic() < patience, said
+            ready, _, _ = select.select([self.screen], [], [], patience - time.monotonic())
+            if not ready:
+                self.process.kill()
+                pytest.fail(f"Nothing more came after: {said}")
             try:
                 said += os.read(self.screen, 4096).decode().replace("\r\n", "\n")
             except OSError:  # it has left
