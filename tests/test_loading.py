@@ -80,6 +80,16 @@ def test_a_skops_file_scores_as_its_model(tmp_path):
     )
 
 
+def test_a_skops_file_of_trees_is_taken_as_it_is(tmp_path):
+    skops = pytest.importorskip("skops.io")
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    for kind in (ensemble.GradientBoostingClassifier, ensemble.HistGradientBoostingClassifier):
+        model = kind(random_state=0).fit([[0.0], [1.0]] * 20, [0, 1] * 20)
+        skops.dump(model, tmp_path / "trees.skops")
+        loaded = load(tmp_path / "trees.skops")
+        assert (loaded.predict_proba([[0.3]]) == model.predict_proba([[0.3]])).all()
+
+
 def test_a_skops_file_of_unknown_types_is_refused_by_name_with_a_way_out(tmp_path):
     skops = pytest.importorskip("skops.io")
     skops.dump(Custom(), tmp_path / "model.skops")

@@ -469,7 +469,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 @pytest.mark.parametrize("name", ["plan.json", "plan.parquet", "plan.csv"])
 def test_a_corrupt_file_is_refused_as_no_result(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(ResultError, match=f"'{name}' isn't a result saved by stepladder"):
+    with pytest.raises(ResultError, match=f"'{name}' isn't a result that can be read back"):
         sl.Recourse.load(tmp_path / name)
 
 

@@ -79,9 +79,11 @@ def read(path: str | File) -> Archive:
 
 
 def not_a_result(path: str | File, error: Exception) -> ResultError:
+    said = f"nothing under {error}" if isinstance(error, KeyError) else f"{error}"
     return ResultError(
-        f"{File(path).name!r} isn't a result saved by stepladder ({error}). "
-        "Expected a file written by result.save(), or a .parquet by stepladder recourse."
+        f"{File(path).name!r} isn't a result that can be read back ({said}). Expected a file "
+        "written by result.save(), or the .parquet of stepladder recourse; its .json and .csv are "
+        "for other programs."
     )
 
 

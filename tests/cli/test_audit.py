@@ -214,9 +214,9 @@ def test_when_nobody_who_asked_has_a_path_the_exit_is_3(folder):
     ("more", "said"),
     [
         (["none.parquet", "--by", "job"], "There is no result at 'none.parquet'."),
-        (["people.parquet", "--by", "job"], "isn't a result saved by stepladder"),
-        (["schema.yaml", "--by", "job"], "isn't a result saved by stepladder"),
-        (["plan.json", "--by", "job"], "or a .parquet by stepladder recourse."),
+        (["people.parquet", "--by", "job"], "isn't a result that can be read back"),
+        (["schema.yaml", "--by", "job"], "isn't a result that can be read back"),
+        (["plan.json", "--by", "job"], "the .parquet of stepladder recourse"),
         (["plan.parquet", "--by", "jobs"], "no feature of the schema. Did you mean 'job'?"),
         (["plan.parquet", "--by", "sex"], "comes with its table: --groups TABLE."),
         (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import re
+import select
 import subprocess
 import sys
 import time
@@ -426,7 +426,7 @@ def test_a_model_that_does_not_fit_the_data_is_said(folder):
     ("more", "said"),
     [
         ([], "A walk is about one person"),
-        (["--row", "row.json", "--resume", "walk.json"], "A walk is about one person"),
+        (["--row", "row.json", "--resume", "walk.json"], "--resume says who it is"),
         (["--person", "3"], "--person and --people come together"),
         (["--row", "row.json", "--epsilon", "1"], "--epsilon and --delta come together"),
         (

@@ -39,6 +39,9 @@ HEADER = """\
 #   rise, fall  what to tell a person to do
 """
 
+FEW_DECIMALS = 4
+"""Up to how many decimals a column is taken to mean them."""
+
 
 def schema(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="A .parquet, .csv or .csv.gz.")],
@@ -64,8 +67,9 @@ def schema(
     opened, left_out = Table(table), names(label)
     opened.require(left_out, "--label")
     frame = opened.frame().drop(columns=left_out)
-    guessed = Schema.infer(
-        frame, never=names(never), increase=names(increase), decrease=names(decrease)
+    guessed = _with_decimals(
+        Schema.infer(frame, never=names(never), increase=names(increase), decrease=names(decrease)),
+        frame,
     )
     text = _commented(guessed, frame, table.name)
     if out is None:
@@ -73,6 +77,22 @@ def schema(
         return
     write_text(text, out)
     typer.echo(f"Written to {out}: {len(guessed)} features to check.", err=True)
+
+
+def _with_decimals(schema: Schema, frame: Any) -> Schema:
+    """The schema with as many decimals for each number as the table has, if those are few."""
+    from stepladder.feature import Numeric
+    from stepladder.schema import Schema
+
+    def counted(feature: Feature) -> Feature:
+        if not isinstance(feature, Numeric) or feature.integer:
+            return feature
+        seen = frame[feature.name].dropna().to_numpy(dtype=float)
+        places = [d for d in range(FEW_DECIMALS + 1) if (seen.round(d) == seen).all()]
+        said = {**feature.settings, "decimals": places[0]} if places else feature.settings
+        return Numeric(feature.name, **said)
+
+    return Schema(counted(feature) for feature in schema.features)
 
 
 def _commented(schema: Schema, frame: Any, table: str) -> str:

@@ -68,6 +68,10 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
     from stepladder.methods.step import StEP
     from stepladder.privacy.pay import PayPerDirection
 
+    if resume is not None:
+        if person is not None or row is not None:
+            raise typer.BadParameter("--resume says who it is; leave out --person and --row.")
+        people = None  # who resumes a walk needn't take it out of the rest of the command
     if (person is None) != (people is None):
         raise typer.BadParameter("--person and --people come together: who, and in which table.")
     if sum(given is not None for given in (person, row, resume)) != 1:

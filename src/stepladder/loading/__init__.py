@@ -27,6 +27,13 @@ IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 CLUTTER = re.compile(r"^\[[^]]*\] (: \d+ : \w+ : |\S+:\d+: )")
 """What libraries written in C++ put before what they have to say."""
 
+HARMLESS = (
+    "sklearn.tree._tree.Tree",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+)
+"""What scikit-learn's trees are made of: numbers, and no name of anything to call. skops asks about
+them all the same."""
+
 PICKLES = (".pkl", ".pickle", ".joblib")
 
 
@@ -68,14 +75,15 @@ def load(source: str | Path, *, trust_pickle: bool = False) -> Any:
 
 def _from_skops(file: Path) -> Any:
     skops = _extra("skops.io", "skops", "models", "Reading a .skops model")
-    unknown = skops.get_untrusted_types(file=file)
+    types = skops.get_untrusted_types(file=file)
+    unknown = [name for name in types if name not in HARMLESS]
     if unknown:
         raise ModelError(
             f"{str(file)!r} holds types that aren't known to be harmless: {listing(unknown)}. If "
             "you know where it comes from, load it in a module of your own, mine.py: "
-            f"model = skops.io.load({file.name!r}, trusted=[…those types…]), and give mine:model."
+            f"model = skops.io.load({file.name!r}, trusted={types!r}), and give mine:model."
         )
-    return skops.load(file, trusted=[])
+    return skops.load(file, trusted=types)
 
 
 def _from_onnx(file: Path) -> Any:

@@ -51,7 +51,7 @@ def letter(
     still = [feature for feature in features if feature.name not in changed]
     return render(
         "letter.html.j2",
-        title="Your application and the routes to a yes",
+        title="Your application and the routes to a yes" if plan.routes else "Your application",
         sender=_lines(sender),
         recipient=_lines(recipient),
         date=None if date is None else str(date),
