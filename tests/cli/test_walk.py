@@ -244,7 +244,7 @@ def test_a_script_gives_what_the_library_gives(folder):
 
 
 def test_at_the_goal_it_sums_up_and_ends(folder):
-    shown = told("debt=3 income=40,000\n1\n1\n", save="walk.json")
+    shown = told("debt=3 income=40,000\n", save="walk.json")
     assert shown.exit_code == 0, shown.output
     assert "That's a yes: the score is 99%; a yes takes 60%.\n" in shown.stdout
     assert "In 1 step: income from $4,000 to $40,000; total debt from 19.5 to 3.\n" in shown.stdout
@@ -252,6 +252,15 @@ def test_at_the_goal_it_sums_up_and_ends(folder):
     again = told("", "--resume", "walk.json")
     assert again.exit_code == 0
     assert "That's a yes" in again.stdout
+
+
+def test_a_script_may_go_on_after_a_yes_and_tell_of_a_setback(folder):
+    first = told("1\n1\n1\n1\n1\n1\n1\n1\n", "--row", "row.json", "--save", "walk.json")
+    assert "yes" in first.stdout  # the lines after it can't be followed, and that is said
+    assert (first.exit_code, "It's a yes already" in first.stderr) == (1, True)
+    later = told("happened income=1000\nhistory\n", "--resume", "walk.json")
+    assert later.exit_code == 0, later.stderr
+    assert kept()[-1]["event"] == "observe"
 
 
 def test_whoever_is_there_already_is_told_so(folder):

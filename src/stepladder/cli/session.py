@@ -75,7 +75,8 @@ class Session:
             self.save()
             self.standing()
             self.next()
-            while not self.walk.done and self.followed():
+            # A script may go on after a yes: with a setback, or by asking for the history.
+            while (self.scripted or not self.walk.done) and self.followed():
                 pass
         except KeyboardInterrupt:
             typer.echo()
@@ -134,6 +135,8 @@ class Session:
             self.save()
 
     def take(self, number: int) -> None:
+        if self.walk.done:
+            raise ParameterError("It's a yes already, so nothing more is offered.")
         if self.offers is None:
             raise ParameterError("Nothing was offered from here yet; ask for it: offers.")
         if not 1 <= number <= len(self.offers):
