@@ -82,11 +82,13 @@ def _fetch(data_id: int) -> pd.DataFrame:
 def _sign_of_life(name: str) -> AbstractContextManager[object]:
     """A moving bar and the time gone by: scikit-learn doesn't tell how much has arrived."""
     try:
+        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
     except ImportError as error:
         raise ExtraError("rich", "cli", "progress=True") from error
     said = TextColumn(f"Downloading {name} from OpenML")
-    bar = Progress(said, BarColumn(), TimeElapsedColumn(), transient=True)
+    # rich's own console knows only what the terminal was when it was first asked for.
+    bar = Progress(said, BarColumn(), TimeElapsedColumn(), console=Console(), transient=True)
     bar.add_task(name, total=None)
     return bar
 

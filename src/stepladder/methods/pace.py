@@ -76,10 +76,12 @@ class Pace:
 
 def _bar(total: int) -> Any:
     try:
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
     except ImportError as error:
         raise ExtraError("rich", "cli", "progress=True") from error
-    bar = Bar(TextColumn("people"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = TextColumn("people"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    bar = Bar(*columns, console=Console())
     bar.add_task("people", total=total)
     return bar
