@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import signal
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -86,18 +87,20 @@ def check_result_name(file: Path) -> None:
         )
 
 
-class _Writer:
+class _Writer(ABC):
     """Writes paths to an open file, batch by batch."""
 
     def __init__(self, stream: Any, facts: dict[str, Any]) -> None:
         self.stream = stream
         self.facts = json.dumps(facts, default=str)
 
+    @abstractmethod
     def add(self, result: Recourse, names: Any) -> None:
-        raise NotImplementedError
+        """Write a batch of people, called by these names."""
 
+    @abstractmethod
     def end(self) -> None:
-        raise NotImplementedError
+        """Write what closes the file."""
 
 
 class _Parquet(_Writer):
