@@ -1,4 +1,5 @@
-"""Every Python block of the README and the guide runs, in order, as one program a page."""
+"""Every block of the README and the guide is true: Python runs, in order, as one program a page,
+and prints what the page says; commands run; files can be read."""
 
 from __future__ import annotations
 
@@ -8,17 +9,31 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from stepladder.bench.spec import load
+from stepladder.schema import Schema
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
+)  # and behind it, where the page shows it, what it prints
+COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_blocks_of_a_page_run(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = page.read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -27,6 +42,51 @@ def test_the_blocks_of_a_page_run(
         line = text.count("\n", 0, block.start(1))
         code = "\n" * line + block[1]  # so that a traceback names the page's own line
         exec(compile(code, str(page), "exec"), names)
+        said = capsys.readouterr().out
+        assert block[2] is None or said == block[2]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])
+def test_the_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
+    skops = pytest.importorskip("skops.io")
+    random = np.random.default_rng(0)
+    loans = pd.DataFrame(
+        {
+            "income": random.normal(3000, 800, 400).round(),
+            "debt": random.normal(900, 300, 400).clip(0).round(),
+            "age": random.integers(20, 70, 400),
+            "sex": random.integers(0, 2, 400),
+            "race": random.integers(0, 3, 400),
+        }
+    )
+    approved = (loans["income"] - loans["debt"] > 2200).to_numpy()
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(loans, approved)
+    skops.dump(model, tmp_path / "model.skops")
+    loans.assign(approved=approved).to_parquet(tmp_path / "loans.parquet")
+    rejected = loans[model.predict_proba(loans)[:, 1] < 0.5].head(30)
+    rejected.reset_index(drop=True).to_parquet(tmp_path / "rejected.parquet")
+    (commands,) = COMMANDS.findall((ROOT / page).read_text(encoding="utf-8"))
+    ran = subprocess.run(
+        ["bash", "-eu", "-c", commands],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "plan.parquet").exists()
+
+
+def test_the_spec_and_the_schema_that_pages_show_can_be_read(tmp_path: Path) -> None:
+    for page, kind, read in [("bench", "toml", load), ("constraints", "yaml", Schema.load)]:
+        text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+        shown = re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        assert shown
+        for block in shown:
+            (tmp_path / f"shown.{kind}").write_text(block, encoding="utf-8")
+            read(tmp_path / f"shown.{kind}")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
