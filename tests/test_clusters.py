@@ -113,7 +113,7 @@ def test_points_that_coincide_make_fewer_clusters_and_no_warning():
 
 
 def test_more_clusters_than_points_are_refused_with_the_most_there_can_be():
-    with pytest.raises(PositivesError, match=r"paths=2 at most"):
+    with pytest.raises(PositivesError, match=r"Ask for 2 at most"):
         partition(np.eye(2), 3, None, 0)
     with pytest.raises(PositivesError, match="only 2"):
         partition(np.eye(2), 3, "random", 0)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import stepladder as sl
 from stepladder.errors import SchemaError
+from stepladder.feature import moved, value
 
 
 @pytest.mark.parametrize(
@@ -299,3 +302,83 @@ def test_one_hot_columns_are_one_for_each_level():
 def test_one_hot_columns_are_the_columns_that_are_read():
     feature = sl.Categorical("job", onehot=["job_a", "job_b"])
     assert feature.columns == feature.levels == ("job_a", "job_b")
+
+
+# ---- values as people write them --------------------------------------------------------------
+
+EURO = sl.Numeric("rent", unit="€")
+MONTHLY = sl.Numeric("income", unit="$ a month")
+YEARS = sl.Numeric("years_in_job", unit="years")
+SHARE = sl.Numeric("share", percent=True, label="debt share")
+RATIO = sl.Numeric("ratio", unit="% of income", times=100)
+LOAN = sl.Numeric("loan", unit="$", times=1000)
+COUNT = sl.Numeric("count")
+EDUCATION = sl.Ordinal("education", levels=["school", "Bachelor", "Master"])
+JOB = sl.Categorical("job", levels=["clerk", "nurse in a hospital"])
+OWNER = sl.Categorical("owner", levels=[False, True], label="home ownership")
+
+
+@pytest.mark.parametrize(
+    ("feature", "v", "said"),
+    [
+        (MONTHLY, 3200, "$3,200 a month"),
+        (MONTHLY, 3200.5, "$3,200.50 a month"),
+        (MONTHLY, 3200.0, "$3,200 a month"),
+        (MONTHLY, -200, "−$200 a month"),
+        (MONTHLY, 0, "$0 a month"),
+        (EURO, 1_234_567.25, "€1,234,567.25"),
+        (EURO, 0.125, "€0.125"),
+        (sl.Numeric("a", unit="US$"), 1500, "US$1,500"),
+        (sl.Numeric("a", unit="CHF"), 1500, "1,500 CHF"),
+        (sl.Numeric("a", unit="°C"), -3.5, "−3.5 °C"),
+        (LOAN, 138, "$138,000"),
+        (LOAN, 138.5, "$138,500"),
+        (SHARE, 0.35, "35%"),
+        (SHARE, 0.07, "7%"),
+        (SHARE, 0.3512, "35.12%"),
+        (SHARE, -0.5, "−50%"),
+        (RATIO, 0.35, "35% of income"),
+        (YEARS, 1, "1 year"),
+        (YEARS, 1.0, "1 year"),
+        (YEARS, 1.5, "1.5 years"),
+        (YEARS, 0, "0 years"),
+        (YEARS, 2500, "2,500 years"),
+        (sl.Numeric("a", unit="hours a week"), 1, "1 hour a week"),
+        (sl.Numeric("a", unit="salaries"), 1, "1 salary"),
+        (sl.Numeric("a", unit="inches"), 1, "1 inch"),
+        (sl.Numeric("a", unit="houses"), 1, "1 house"),
+        (sl.Numeric("a", unit="degrees Celsius"), 1, "1 degree Celsius"),
+        (sl.Numeric("a", unit="minus"), 1, "1 minus"),
+        (sl.Numeric("a", unit="kg"), 1, "1 kg"),
+        (COUNT, 0.1 + 0.2, "0.3"),
+        (COUNT, 1990, "1990"),  # a year
+        (COUNT, 19900, "19,900"),
+        (COUNT, 1e15, "1,000,000,000,000,000"),
+        (COUNT, np.int64(7), "7"),
+        (COUNT, np.float64("nan"), "not given"),
+        (JOB, None, "not given"),
+        (EDUCATION, "Bachelor", "Bachelor"),
+        (sl.Ordinal("a", levels=[2020, 2021]), 2021, "2021"),
+        (sl.Ordinal("a", levels=[1.0, 1.5]), 1.0, "1"),
+        (JOB, "nurse in a hospital", "nurse in a hospital"),
+        (OWNER, True, "yes"),
+        (OWNER, np.False_, "no"),
+        (sl.Categorical("since"), dt.date(2020, 3, 1), "2020-03-01"),
+        (sl.Categorical("since"), "1 March 2020", "1 March 2020"),
+    ],
+)
+def test_a_value_is_written_as_people_write_it(feature, v, said):
+    assert value(feature, v) == said
+
+
+@pytest.mark.parametrize(
+    ("feature", "before", "after", "said"),
+    [
+        (MONTHLY, 3000, 3200, "income: $3,000 → $3,200 a month"),
+        (SHARE, 0.4, 0.35, "debt share: 40% → 35%"),
+        (OWNER, False, np.True_, "home ownership: no → yes"),
+        (JOB, None, "clerk", "job: not given → clerk"),
+    ],
+)
+def test_a_change_in_short_has_the_label_and_the_unit_once(feature, before, after, said):
+    assert moved(feature, before, after) == said

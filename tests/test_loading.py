@@ -218,6 +218,17 @@ def test_onnx_with_one_input_takes_all_columns_in_order_and_knows_its_classes(tm
         np.testing.assert_allclose(found, expected[:, column], atol=1e-5)
 
 
+def test_fit_takes_the_name_of_a_model_for_the_model(tmp_path):
+    model = LogisticRegression(max_iter=1000).fit(NUMBERS.to_numpy(np.float32), YES)
+    file = onnx(tmp_path, model, NUMBERS.to_numpy(np.float32)[:1])
+    schema = sl.Schema.infer(NUMBERS)
+    for named in (file, str(file)):
+        step = sl.StEP(paths=1).fit(NUMBERS, named, schema=schema)
+        assert step.scorer_.model.classes_ == ["no", "yes"]
+    with pytest.raises(ModelError, match="There is no model file at 'none.onnx'"):
+        sl.StEP(paths=1).fit(NUMBERS, "none.onnx", schema=schema)
+
+
 def test_an_onnx_regression_reaches_for_a_range(tmp_path):
     model = LinearRegression().fit(NUMBERS.to_numpy(np.float32), NUMBERS["debt"])
     loaded = load(onnx(tmp_path, model, NUMBERS.to_numpy(np.float32)[:1]))
@@ -227,7 +238,9 @@ def test_an_onnx_regression_reaches_for_a_range(tmp_path):
 
 def test_onnx_that_does_not_fit_the_table_says_what_it_wants(tmp_path):
     loaded = load(onnx(tmp_path, classifier(ROWS), ROWS[:1], zipmap=False))
-    with pytest.raises(ModelError, match=r"model\.onnx was trained on a column 'job' that the sch"):
+    with pytest.raises(
+        ModelError, match=r"model\.onnx was trained on other.*: it needs 'job', which"
+    ):
         scores(loaded, NUMBERS)
     with pytest.raises(ModelError, match=r"takes numbers as 'age', but got 'x\d+'"):
         scores(loaded, ROWS.assign(age="x" + ROWS["age"].astype(str)))

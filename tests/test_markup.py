@@ -9,6 +9,24 @@ from tests.methods import bank
 
 import stepladder as sl
 from stepladder import markup
+from stepladder.schema import allowed
+
+SPOKEN = sl.Schema(
+    [
+        sl.Numeric("income", bounds=(0, None), integer=True, unit="$ a month"),
+        sl.Numeric(
+            "loan",
+            integer=True,
+            change="decrease",
+            typical=(20, 250),
+            unit="$",
+            times=1000,
+            fall="borrow less",
+        ),
+        sl.Ordinal("education", levels=bank.LEVELS, change="increase", label="schooling"),
+        sl.Categorical("job", levels=["clerk", "smith"], onehot=["job_a", "job_b"]),
+    ]
+)
 
 
 def texts(html: str) -> list[str]:
@@ -21,21 +39,74 @@ def test_everything_is_escaped():
     assert texts(html) == ["<b>", "<i>", "a & b", "3", "<script>"]
 
 
+def test_figures_stand_to_the_right_and_texts_to_the_left():
+    made = ET.fromstring(markup.table(["who", "count"], [["a", 3]], numbers=[1]))
+    styles = [cell.attrib["style"].partition(";")[0] for cell in made.iter() if cell.text]
+    assert styles == ["text-align: left", "text-align: right"] * 2
+
+
 def test_a_schema_is_a_table_of_its_features():
-    shown = texts(bank.SCHEMA._repr_html_())
-    assert shown[:5] == ["Schema of 7 features", "feature", "kind", "may change", "beyond that"]
-    assert "bounds: 0 to open; integer: yes" in shown
-    assert "levels: 'school', 'bachelor', 'master'" in shown
+    shown = texts(SPOKEN._repr_html_())
+    assert shown[:6] == [
+        "Schema of 4 features",
+        *("feature", "called", "kind", "may change", "allowed"),
+    ]
+    rows = [shown[i : i + 5] for i in range(6, len(shown), 5)]
+    assert rows == [
+        ["income", "income", "numeric", "any", "from $0 a month, in steps of $1"],
+        [
+            *("loan", "loan; “borrow less”", "numeric", "decrease"),
+            "any number ($), in steps of $1,000; typical: $20,000 to $250,000",
+        ],
+        ["education", "schooling", "ordinal", "increase", "school < bachelor < master"],
+        ["job", "job", "categorical", "any", "clerk, smith; columns: job_a, job_b"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("feature", "said"),
+    [
+        (sl.Numeric("a"), "any number"),
+        (sl.Numeric("a", bounds=(None, 3), unit="years"), "up to 3 years"),
+        (sl.Numeric("a", bounds=(0, 1), percent=True, decimals=2), "0% to 100%, in steps of 1%"),
+        (sl.Categorical("a"), "the levels of the table"),
+        (sl.Ordinal("a", levels=range(10)), "0 < 1 < 2 < 3 < 4 < 5 < 6 < 7, … (2 more)"),
+    ],
+)
+def test_what_is_allowed_is_said_in_short(feature, said):
+    assert allowed(feature) == said
 
 
 def test_a_result_shows_how_people_fared_and_the_first_of_them():
     result = bank.fitted().recourse(bank.REJECTED)
     shown = texts(result._repr_html_())
-    assert shown[0] == repr(result)
+    assert shown[0] == f"{len(bank.REJECTED)} people, 3 paths each; a yes takes 60%"
     assert shown[shown.index("reached") + 1] == str(len(bank.REJECTED))
     assert f"… and {len(bank.REJECTED) - 10} more people: see result.status" in shown
-    person = str(bank.REJECTED.index[0])
-    assert any("→" in text for text in shown[shown.index(person) :])
+
+
+def test_changes_and_scores_are_shown_as_in_words():
+    rows = bank.TRAIN[["income", "debt"]]
+    schema = sl.Schema(
+        [
+            sl.Numeric("income", integer=True, change="increase", unit="$ a year", label="pay"),
+            sl.Numeric("debt", change="never", unit="$"),
+        ]
+    )
+    step = sl.StEP(paths=1).fit(rows, lambda frame: frame["income"] / 1e5, schema=schema)
+    person = rows.iloc[[0]].assign(income=20_000, debt=1234.5)
+    result, walk = step.recourse(person), step.walk(person)
+    end = result.final["income"].iloc[0]
+    row = texts(result._repr_html_())[-7:]
+    assert row[:3] == [str(person.index[0]), "reached", "20%"]
+    assert row[-2].endswith("%")
+    assert row[-1] == f"pay: $20,000 → ${end:,} a year"
+    shown = texts(walk._repr_html_())
+    assert shown[0] == "The score is 20%; a yes takes 50%"
+    assert shown[4:10] == ["pay", "$20,000 a year", "increase", "debt", "$1,234.50", "never"]
+    assert any(text.startswith("pay: $20,000 → ") for text in shown)
+    walk.lock("income")
+    assert texts(walk._repr_html_())[6] == "locked"
 
 
 def test_nobody_is_shown_as_nobody():
@@ -45,7 +116,7 @@ def test_nobody_is_shown_as_nobody():
 def test_a_walk_shows_where_it_stands_and_its_offers():
     walk = bank.fitted().walk(bank.REJECTED.iloc[[0]])
     shown = texts(walk._repr_html_())
-    assert str(walk.row["income"].iloc[0]) in shown
+    assert f"{walk.row['income'].iloc[0]:,}" in shown
     assert "next step" in shown
     while not walk.done:
         walk.take(walk.directions()[0].path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
 from decimal import Decimal
 
@@ -216,11 +217,45 @@ def test_polars_and_pyarrow_frames_are_guessed_as_pandas_ones():
     assert sl.Schema.infer(pa.Table.from_pandas(small())) == expected
 
 
-def test_polars_enums_and_pyarrow_dictionaries_are_categories():
-    enum = pl.DataFrame({"x": pl.Series(["b", "a"], dtype=pl.Enum(["a", "b", "c"]))})
+def test_categories_without_an_order_have_the_levels_seen():
     dictionary = pa.table({"x": pa.array(["b", "a"]).dictionary_encode()})
-    for frame in (enum, dictionary):
+    category = pl.DataFrame({"x": pl.Series(["b", "a"], dtype=pl.Categorical)})
+    for frame in (dictionary, category):
         assert sl.Schema.infer(frame)["x"] == sl.Categorical("x", levels=["a", "b"])
+
+
+ORDERED = pd.CategoricalDtype(["low", "middle", "high"], ordered=True)
+PARTS = [
+    pa.DictionaryArray.from_arrays([1], levels, ordered=True)
+    for levels in (["low", "middle"], ["low", "high"])
+]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"x": pd.Series(["high", None, "low"], dtype=ORDERED)}),
+        pd.DataFrame({"x": pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array(PARTS)))}),
+        pl.DataFrame({"x": pl.Series(["high", "low"], dtype=pl.Enum(["low", "middle", "high"]))}),
+        pa.Table.from_pandas(pd.DataFrame({"x": pd.Series(["high", "low"], dtype=ORDERED)})),
+        pa.table({"x": pa.chunked_array(PARTS)}),
+    ],
+    ids=["pandas", "pandas of Arrow", "polars", "Arrow", "Arrow in parts"],
+)
+def test_categories_with_an_order_are_ordinal_in_that_order(frame):
+    guessed = sl.Schema.infer(frame, increase=["x"])
+    assert guessed["x"] == sl.Ordinal("x", levels=["low", "middle", "high"], change="increase")
+    space = sl.Space.fit(guessed, frame)
+    values = space.read(frame, allow_missing=True)
+    np.testing.assert_array_equal(space.read(space.to_frame(values), allow_missing=True), values)
+    named = sl.Schema.infer(frame, categorical=["x"])["x"]
+    assert named.kind == "categorical"
+
+
+def test_an_order_of_what_is_no_level_is_answered_by_name():
+    frame = pd.DataFrame({"x": pd.cut(pd.Series([1.0, 5.0, 9.0]), 2)})
+    with pytest.raises(DtypeError, match=r"'x' holds Interval.* \(Interval\); expected numbers"):
+        sl.Schema.infer(frame)
 
 
 def test_a_number_is_a_category_only_when_it_is_named_so():
@@ -271,10 +306,19 @@ def test_settings_of_numbers_are_not_dropped_silently_for_a_category(asked):
         sl.Schema.infer(small(), **asked)
 
 
-def test_dates_are_answered_with_a_way_out():
-    frame = pd.DataFrame({"since": pd.to_datetime(["2020-01-01", "2021-01-01"])})
-    with pytest.raises(DtypeError, match=r"'since' holds Timestamp.*days since"):
-        sl.Schema.infer(frame)
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.to_datetime(["2020-01-01"]),
+        [dt.date(2020, 1, 1)],
+        [dt.timedelta(days=3)],
+        [dt.time(12)],
+        pd.Categorical([dt.date(2020, 1, 1)], ordered=True),
+    ],
+)
+def test_dates_are_answered_with_a_way_out(column):
+    with pytest.raises(DtypeError, match=r"'since' holds dates or times, such as .*days since"):
+        sl.Schema.infer(pd.DataFrame({"since": column}))
 
 
 def test_lists_in_cells_are_answered_by_name():

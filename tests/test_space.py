@@ -450,8 +450,8 @@ def test_every_number_without_a_scale_is_named_with_the_reason_and_the_way_out()
         sl.Space.from_schema(schema, pd.DataFrame(columns=schema.columns))
     assert str(caught.value) == (
         "No scale is declared for 'n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7', and one learned "
-        "from the table would tell about the people in it. Declare bounds=(low, high) or "
-        "typical=(low, high) for each."
+        "from the table would tell about the people in it. Give each bounds, or a typical range, "
+        "in the schema: [low, high]."
     )
 
 
@@ -461,7 +461,7 @@ def test_a_category_without_levels_is_named_with_the_reason_and_the_way_out(chan
         alone(sl.Categorical("job", change=change), small()[["job"]])
     assert str(caught.value) == (
         "No levels are declared for 'job', and those learned from the table would tell about the "
-        "people in it. Declare levels=[…] for each."
+        "people in it. Give each its levels in the schema."
     )
 
 
@@ -645,7 +645,7 @@ def test_a_numeric_column_holds_finite_numbers(column, kind):
 
 def test_a_number_too_long_for_a_float_is_refused_rather_than_changed():
     frame = small().assign(income=np.array([2**60 + 1, 1, 2, 3]))
-    refused(frame, DtypeError, "'income'", str(2**60 + 1), "Categorical")
+    refused(frame, DtypeError, "'income'", str(2**60 + 1), "categorical")
     refused(frame.astype({"income": object}), DtypeError, str(2**60 + 1))
     space = sl.Space.fit(small_schema(), small())
     assert space.read(frame.assign(income=[2**60, 1, 2, 3]))[0, 0] == 2.0**60
@@ -700,7 +700,7 @@ def test_a_space_is_not_fitted_on_an_empty_frame():
 def test_a_changeable_constant_is_refused_with_its_value_and_three_ways_out(column, shown):
     with pytest.raises(ConstantError) as caught:
         sl.Space.fit(small_schema(), small().assign(**column))
-    for words in (next(iter(column)), shown, "all 4 rows", "change='never'", "drop it"):
+    for words in (next(iter(column)), shown, "all 4 rows", "never changes", "drop it"):
         assert words in str(caught.value)
 
 

@@ -26,7 +26,7 @@ def partition(points: Floats, count: int, clusterer: Clusterer, random_state: in
     if count > len(points) and not finds_own_number(clusterer):
         raise PositivesError(
             f"{count} paths were asked for, each with its own cluster, but only {len(points)} "
-            f"reference rows meet the goal. Ask for paths={len(points)} at most, lower the goal, "
+            f"reference rows meet the goal. Ask for {len(points)} at most, lower the goal, "
             "or give more reference rows."
         )
     if clusterer == "random":

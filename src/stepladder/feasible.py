@@ -71,11 +71,12 @@ class Feasible:
             low, high = _limits(feature)
             outside = np.flatnonzero(_is_outside(space, feature, start[:, f]))
             if outside.size:
-                who = outside[0] if labels is None else labels[outside[0]]
+                who = (np.arange(len(start)) if labels is None else labels)[outside[0]]
+                who = who.item() if isinstance(who, np.generic) else who
                 raise BoundsError(
                     f"Row {who!r} has {feature.name} = {_plain(start[outside[0], f])}, outside the "
-                    f"schema's own bounds {_plain(low)} to {_plain(high)} ({outside.size} such "
-                    "rows). Widen the bounds, or correct the row."
+                    f"schema's own bounds {_plain(low)} to {_plain(high)} "
+                    f"({outside.size} in all). Widen the bounds, or correct the row."
                 )
             change = Change.NEVER if f in fixed else feature.change
             held_low = change in (Change.NEVER, Change.INCREASE)

@@ -11,6 +11,8 @@ called. No rule and no distance depends on them.
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -380,3 +382,68 @@ class Categorical(_Levelled):
 
 
 Feature = Numeric | Ordinal | Categorical
+
+# ---- values as people write them --------------------------------------------------------------
+
+NO_VALUE = "not given"
+
+
+def value(feature: Feature, v: Any) -> str:
+    """A value of a feature as people write it.
+
+    >>> value(Numeric("income", unit="$ a month"), 3200)
+    '$3,200 a month'
+    >>> value(Numeric("share", percent=True), 0.35)
+    '35%'
+    """
+    said, unit = amount(feature, v)
+    return f"{said} {unit}".rstrip()
+
+
+def moved(feature: Feature, before: Any, after: Any) -> str:
+    """A change in short; the unit is said once.
+
+    >>> moved(Numeric("income", unit="$ a month"), 3000, 3200)
+    'income: $3,000 → $3,200 a month'
+    """
+    return f"{feature.label}: {amount(feature, before)[0]} → {value(feature, after)}"
+
+
+def amount(feature: Feature, v: Any) -> tuple[str, str]:
+    """A value as an amount and the words behind it: ('$3,200', 'a month')."""
+    v = v.item() if isinstance(v, np.generic) else v
+    if v is None or (isinstance(v, float) and math.isnan(v)):
+        return NO_VALUE, ""
+    if isinstance(v, bool):
+        return "yes" if v else "no", ""
+    if not isinstance(feature, Numeric) or not isinstance(v, int | float):
+        return (f"{v:g}" if isinstance(v, float) else str(v)), ""
+    if feature.percent:
+        return number(v * 100, apart=True) + "%", ""
+    sign, counted = ("−" if v < 0 else ""), abs(v) * feature.times
+    first, _, rest = feature.unit.partition(" ")
+    if any(unicodedata.category(letter) == "Sc" for letter in first):  # a currency
+        return f"{sign}{first}{number(counted, apart=True, cents=True)}", rest
+    if first.startswith("%"):
+        return f"{sign}{number(counted, apart=True)}{first}", rest
+    # Without a unit, four digits may well be a year.
+    said = number(counted, apart=bool(feature.unit) or counted >= 10_000)
+    return f"{sign}{said}", _singular(feature.unit) if counted == 1 else feature.unit
+
+
+def number(n: float, *, apart: bool, cents: bool = False) -> str:
+    """A number to its last digit, without the dust of binary fractions."""
+    if float(n).is_integer():
+        said = f"{int(n):,}"
+    else:
+        said = f"{n:,.2f}" if cents and round(n, 2) == n else f"{n:,.12g}"
+    return (said if apart else said.replace(",", "")).replace("-", "−")
+
+
+def _singular(unit: str) -> str:
+    """The unit of one: 'years' is 'year', and 'hours a week' is 'hour a week'."""
+    first, space, rest = unit.partition(" ")
+    for plural, one in (("ies$", "y"), ("(?<=ch|sh)es$|(?<=x)es$", ""), ("(?<![sui])s$", "")):
+        if re.search(plural, first):
+            return re.sub(plural, one, first) + space + rest
+    return unit

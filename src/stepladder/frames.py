@@ -9,6 +9,7 @@ import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from numbers import Integral, Real
@@ -76,10 +77,11 @@ def numbers(column: nw.Series[Any], name: str) -> NDArray[np.float64]:
     if not dtype.is_numeric():
         example = next((v for v in column.to_list() if v is not None), None)
         hint = (
-            "Declare the feature as Categorical or Ordinal"
+            "Declare the feature as categorical or ordinal"
             if dtype in (nw.String, nw.Boolean, nw.Categorical, nw.Enum)
             else "Convert the column to numbers"
         )
+        _refuse_dates(example, name)
         raise DtypeError(
             f"Column {name!r} is declared numeric but holds {dtype} (such as {example!r}). "
             f"{hint}, or pass numbers."
@@ -96,7 +98,7 @@ def _refuse_inexact(value: Any, name: str) -> None:
     if int(float(value)) != value:
         raise DtypeError(
             f"Column {name!r} holds {value}, a whole number too long to be kept exactly (beyond "
-            "2**53). If it's a name for something, declare it Categorical or drop it; else use "
+            "2**53). If it's a name for something, declare it categorical or drop it; else use "
             "a larger unit."
         )
 
@@ -111,11 +113,20 @@ def _numbers_from_objects(column: nw.Series[Any], name: str) -> NDArray[np.float
                 _refuse_inexact(int(value), name)
             out[i] = float(value)
         else:
+            _refuse_dates(value, name)
             raise DtypeError(
                 f"Column {name!r} is declared numeric but holds {value!r} "
-                f"({type(value).__name__}). Pass numbers, or declare it Categorical or Ordinal."
+                f"({type(value).__name__}). Pass numbers, or declare it categorical or ordinal."
             )
     return out
+
+
+def _refuse_dates(value: Any, name: str) -> None:
+    if isinstance(value, date):
+        raise DtypeError(
+            f"Column {name!r} is declared numeric but holds dates (such as {value}). Turn them "
+            "into numbers, such as days since the first of them, or leave the column out."
+        )
 
 
 def is_number(value: Any) -> bool:
@@ -130,6 +141,23 @@ def values(column: nw.Series[Any]) -> list[Any]:
         None if gone or (isinstance(v, float) and math.isnan(v)) else v
         for v, gone in zip(column.to_list(), missing, strict=True)
     ]
+
+
+def order(column: nw.Series[Any]) -> list[Any] | None:
+    """The levels of a column that says they have an order, the lowest first; None if it doesn't.
+
+    Ordered pandas categories say so, ordered Arrow dictionaries and polars' Enum, which compares
+    and sorts by the order it was given and is such a dictionary to Arrow.
+    """
+    if isinstance(column.dtype, nw.Enum):
+        return list(column.dtype.categories)
+    native: Any = column.to_native()
+    if isinstance(getattr(native, "dtype", None), pd.ArrowDtype):
+        native = native.array.__arrow_array__()
+    if getattr(getattr(native, "type", None), "ordered", False):
+        levels: list[Any] = native.combine_chunks().dictionary.to_pylist()
+        return levels
+    return None
 
 
 @dataclass(frozen=True)

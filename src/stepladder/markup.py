@@ -1,4 +1,7 @@
-"""HTML for notebooks: a heading and a table, everything in it escaped."""
+"""HTML for notebooks: a heading and a table, everything in it escaped.
+
+Colours and lines are the notebook's own, so that it fits a light theme and a dark one.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from html import escape
 from typing import Any
 
 CELL = "text-align: left; vertical-align: top"
+NUMBER = "text-align: right; vertical-align: top"
 
 
 def block(title: str, *parts: str) -> str:
@@ -19,13 +23,19 @@ def paragraph(text: str) -> str:
     return f"<p>{escape(text)}</p>"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table of plain texts and numbers."""
-    above = _row("th", heads)
-    below = "".join(_row("td", row) for row in rows)
-    return f"<table><thead>{above}</thead><tbody>{below}</tbody></table>"
+def table(heads: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> str:
+    """A table of plain texts and figures; `numbers` are the places of the columns of figures."""
+    above = _row("th", heads, numbers)
+    below = "".join(_row("td", row, numbers) for row in rows)
+    return (
+        '<div style="overflow-x: auto"><table style="margin-left: 0; margin-right: auto">'
+        f"<thead>{above}</thead><tbody>{below}</tbody></table></div>"
+    )
 
 
-def _row(tag: str, cells: Sequence[Any]) -> str:
-    made = "".join(f'<{tag} style="{CELL}">{escape(str(cell))}</{tag}>' for cell in cells)
+def _row(tag: str, cells: Sequence[Any], numbers: Sequence[int]) -> str:
+    made = "".join(
+        f'<{tag} style="{NUMBER if place in numbers else CELL}">{escape(str(cell))}</{tag}>'
+        for place, cell in enumerate(cells)
+    )
     return f"<tr>{made}</tr>"

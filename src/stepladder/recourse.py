@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stepladder import archive, frames, markup
+from stepladder.feature import moved
 from stepladder.frames import Frame, Template
 from stepladder.goal import Goal
 from stepladder.metrics import Paths, nearest_distance, summary
@@ -25,6 +26,7 @@ from stepladder.path import Outcome, Path
 from stepladder.privacy.pay import Guarantee
 from stepladder.schema import Schema
 from stepladder.space import Floats, Space
+from stepladder.spoken import needed, score
 
 SHOWN = 10
 """How many people a notebook shows."""
@@ -62,28 +64,29 @@ class Recourse:
         """What a notebook shows: how people fared, and where the first of them end."""
         found = [self.best(i) for i in range(len(self.people))]
         counted = Counter(outcome.value for _, outcome, _ in found)
-        heads = ["person", "outcome", "path", "steps", "score", "changes"]
-        rows: list[Sequence[Any]] = []
-        names = self.space.schema.names
+        rows = []
         for i in range(min(len(found), SHOWN)):
             slot, outcome, _ = found[i]
+            path = self.routes[i][slot or 0]
+            today, end = (score(self.goal, path.scores[place]) for place in (0, -1))
+            known = [self.people[i], outcome.value, today]
             if slot is None:
-                rows.append([self.people[i], outcome.value, "", "", "", ""])
+                rows.append([*known, "", "", "", ""])
                 continue
-            path = self.routes[i][slot]
-            moved = np.flatnonzero(path.values[0] != path.values[-1])
             changes = "; ".join(
-                f"{names[f]}: {self.space.shown(int(f), path.values[0, f])} → "
-                f"{self.space.shown(int(f), path.values[-1, f])}"
-                for f in moved
+                moved(feature, self.space.shown(f, before), self.space.shown(f, after))
+                for f, (feature, before, after) in enumerate(
+                    zip(self.space.schema.features, path.values[0], path.values[-1], strict=True)
+                )
+                if before != after
             )
-            score = f"{path.scores[-1]:.3f}"
-            rows.append([self.people[i], outcome.value, slot, path.steps, score, changes])
+            rows.append([*known, slot, path.steps, end, changes])
+        heads = ["person", "outcome", "score today", "path", "steps", "score then", "changes"]
         more = len(found) - len(rows)
         return markup.block(
-            repr(self),
-            markup.table(["outcome", "people"], counted.most_common()),
-            markup.table(heads, rows),
+            f"{len(found)} people, {self._slots} paths each; a yes takes {needed(self.goal)}",
+            markup.table(["outcome", "people"], counted.most_common(), numbers=[1]),
+            markup.table(heads, rows, numbers=[2, 3, 4, 5]),
             markup.paragraph(f"… and {more} more people: see result.status") if more else "",
         )
 

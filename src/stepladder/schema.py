@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -29,6 +30,8 @@ from stepladder.feature import (
     Level,
     Numeric,
     Ordinal,
+    amount,
+    value,
 )
 from stepladder.frames import Frame
 
@@ -37,6 +40,9 @@ _KINDS: dict[str, type[Numeric] | type[Ordinal] | type[Categorical]] = {
     "ordinal": Ordinal,
     "categorical": Categorical,
 }
+
+MOST_LEVELS = 8
+"""How many levels of a feature a notebook shows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,14 +81,10 @@ class Schema:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        rows = []
-        for f in self.features:
-            said = {key: value for key, value in f.settings.items() if key != "change"}
-            rest = "; ".join(f"{key}: {_plainly(value)}" for key, value in said.items())
-            rows.append((f.name, f.kind, f.change.value, rest))
+        rows = [(f.name, _called(f), f.kind, f.change.value, allowed(f)) for f in self.features]
         return markup.block(
             f"Schema of {len(self)} features",
-            markup.table(["feature", "kind", "may change", "beyond that"], rows),
+            markup.table(["feature", "called", "kind", "may change", "allowed"], rows),
         )
 
     @property
@@ -149,9 +151,10 @@ class Schema:
     ) -> Schema:
         """A schema guessed from a frame's dtypes, and safely.
 
-        Text, category and boolean columns are categorical with the levels seen; whole-number
-        columns are integer; every other number is numeric. How many different values a
-        numeric column holds plays no part. What a person can't change can't be guessed:
+        Text, category and boolean columns are categorical with the levels seen, or ordinal where
+        their dtype has an order (pandas' ordered categories, ordered Arrow dictionaries, polars'
+        Enum); whole-number columns are integer; every other number is numeric. How many different
+        values a numeric column holds plays no part. What a person can't change can't be guessed:
         name it in `never`, `increase` and `decrease`. `onehot` names groups of 0/1 columns that
         hold one category, such as `{"job": ["job_clerk", "job_smith"]}`.
         """
@@ -182,6 +185,9 @@ class Schema:
             if name in ordinal:
                 return Ordinal(name, levels=ordinal[name], change=how)
             column = table[name]
+            if name not in categorical and (levels := frames.order(column)) is not None:
+                _refuse_odd(levels, name)
+                return Ordinal(name, levels=levels, change=how)
             loose = column.dtype == nw.Object and _all_numbers(column)
             if name in categorical or not (column.dtype.is_numeric() or loose):
                 return Categorical(name, levels=_guessed_levels(column, name), change=how)
@@ -243,20 +249,45 @@ class Schema:
             raise SchemaError(f"{path}: {error}") from error
 
 
-def _plainly(value: Any) -> str:
-    """A setting as a person would write it."""
-    if isinstance(value, list):
-        return (
-            " to ".join("open" if v is None else f"{v:g}" for v in value)
-            if _is_range(value)
-            else listing(value, most=8)
-        )
-    return "yes" if value is True else str(value)
+def _called(feature: Feature) -> str:
+    """What people call a feature, and its changes where they have a name of their own."""
+    changes = [getattr(feature, way, "") for way in ("rise", "fall")]
+    return "; ".join([feature.label, *(f"“{change}”" for change in changes if change)])
 
 
-def _is_range(value: list[Any]) -> bool:
-    """Whether a setting is two ends, one of which may be open."""
-    return len(value) == 2 and all(v is None or isinstance(v, float) for v in value)
+def allowed(feature: Feature) -> str:
+    """What a feature's values can be, in short.
+
+    >>> allowed(Numeric("income", bounds=(0, None), integer=True, unit="$ a month"))
+    'from $0 a month, in steps of $1'
+    """
+    if not isinstance(feature, Numeric):
+        levels = [value(feature, level) for level in feature.levels or ()]
+        said = _few(levels, " < " if feature.ordered else ", ") or "the levels of the table"
+        if feature.columns != (feature.name,):
+            said += f"; columns: {_few(feature.columns, ', ')}"
+        return said
+    unit = f" ({feature.unit})" if feature.unit else ""
+    said = _range(feature, *feature.bounds) or f"any number{unit}"
+    if feature.places is not None:
+        said += f", in steps of {amount(feature, 10**-feature.places)[0]}"
+    if feature.typical is not None:
+        said += f"; typical: {_range(feature, *feature.typical)}"
+    return said
+
+
+def _few(items: Sequence[str], between: str) -> str:
+    rest = len(items) - MOST_LEVELS
+    return between.join(items[:MOST_LEVELS]) + (f", … ({rest} more)" if rest > 0 else "")
+
+
+def _range(feature: Numeric, low: float | None, high: float | None) -> str:
+    """Two ends in words; empty if both are open."""
+    if low is None:
+        return "" if high is None else f"up to {value(feature, high)}"
+    if high is None:
+        return f"from {value(feature, low)}"
+    return f"{amount(feature, low)[0]} to {value(feature, high)}"
 
 
 def seen_levels(values: Iterable[Any]) -> tuple[Level, ...]:
@@ -284,15 +315,21 @@ def _guessed_levels(column: nw.Series[Any], name: str) -> tuple[Level, ...]:
             f"Column {name!r} holds no value at all, so it can't be guessed what it is. Drop it, "
             "or declare it in a Schema of your own."
         )
-    known = bool | np.bool_ | str
-    odd = [v for v in present if not isinstance(v, known) and not frames.is_number(v)]
-    if odd:
-        raise DtypeError(
-            f"Column {name!r} holds {odd[0]!r} ({type(odd[0]).__name__}), which is neither a "
-            "number nor a level. Turn it into a number (such as days since a date) or a text, "
-            "or drop it."
-        )
+    _refuse_odd(present, name)
     return seen_levels(present)
+
+
+def _refuse_odd(present: Iterable[Any], name: str) -> None:
+    """Refuse what is neither a number nor a level."""
+    for v in present:
+        if isinstance(v, bool | np.bool_ | str) or frames.is_number(v):
+            continue
+        is_time = isinstance(v, dt.date | dt.time | dt.timedelta)
+        what = f"dates or times, such as {v}" if is_time else f"{v!r} ({type(v).__name__})"
+        raise DtypeError(
+            f"Column {name!r} holds {what}; expected numbers, texts or booleans. Drop it, or turn "
+            f"it into {'a number, such as days since then' if is_time else 'one of these'}."
+        )
 
 
 def _listed(what: str, names: Iterable[str]) -> list[str]:

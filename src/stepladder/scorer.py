@@ -49,8 +49,9 @@ class Scorer:
         model = model.model if isinstance(model, Encoded) else model
         self.name = _name(model)
         self.model = model
-        self._ask = self._asking()
+        # Names first: which columns don't fit says more than how many.
         self._order = None if self.takes_points else _trained_order(model, self.name, space)
+        self._ask = self._asking()
         self.desired = _desired(model, goal, self.name)
 
     def apart(self) -> Scorer:
@@ -102,7 +103,7 @@ class Scorer:
             seen = sorted({str(label) for label in labels.tolist()})
             raise ParameterError(
                 f"No label equals the desired class {wanted!r}; the labels are {listing(seen)}. "
-                "Name the class in Goal(desired=…)."
+                "Say which of them is desired."
             )
         return mask
 
@@ -140,8 +141,8 @@ class Scorer:
             scores = scores.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ModelError(
-                f"The model {self.name} returned {scores[0]!r}, which isn't a number. Give a model "
-                "with predict_proba, or a function that returns scores."
+                f"The model {self.name} returned {_plain(scores[0])!r}, which isn't a number. Give "
+                "a model with predict_proba, or a function that returns scores."
             ) from error
         wrong = ~np.isfinite(scores)
         if wrong.any():
@@ -154,8 +155,8 @@ class Scorer:
             if wrong.any():
                 raise ModelError(
                     f"The model {self.name} returned {scores[wrong][0]:g}, but a score is a "
-                    "probability from 0 to 1. Put a sigmoid or softmax behind it, or ask for a "
-                    f"range with Goal.between. Rows: {self._shown(rows, np.flatnonzero(wrong))}"
+                    f"probability from 0 to 1. Put a sigmoid or softmax behind it. {_IF_NUMBER} "
+                    f"Rows: {self._shown(rows, np.flatnonzero(wrong))}"
                 )
         return scores
 
@@ -195,6 +196,12 @@ class Scorer:
 
 Ask = Callable[[Any], Any]
 
+_ITS_COLUMNS = (
+    "Give the schema the columns that it was trained on and no others, or wrap it in a function "
+    "of a frame that makes them. (A model of encoded points has to be marked as one.)"
+)
+_IF_NUMBER = "(For a prediction that isn't a probability there is Goal.between, in Python.)"
+
 
 def _name(model: Any) -> str:
     if hasattr(model, "steps") and hasattr(model, "predict"):  # a pipeline: its last word decides
@@ -215,9 +222,8 @@ def _asker(model: Any, name: str, goal: Goal, columns: int) -> Ask:
     trained_on = _column_count(model)
     if trained_on is not None and trained_on != columns:
         raise ModelError(
-            f"The model {name} was trained on {trained_on} columns but would be given "
-            f"{columns}. Give it the frame it was trained on, or mark a model trained on encoded "
-            "points with sl.encoded(model)."
+            f"The model {name} was trained on {trained_on} columns but would be given {columns}. "
+            f"{_ITS_COLUMNS}"
         )
     plain = trained_on is not None and _column_names(model) is None
 
@@ -248,8 +254,8 @@ def _asker(model: Any, name: str, goal: Goal, columns: int) -> Ask:
         return lambda rows: _pick(model.predict_proba(prepared(rows)), goal, classes, name)
     if _is_regressor(model):
         raise ModelError(
-            f"The model {name} predicts a number, not a class. Say which numbers are wanted with "
-            "Goal.between(low, high)."
+            f"The model {name} predicts a number, not a class, so it has no score from 0 to 1. "
+            f"{_IF_NUMBER}"
         )
     if hasattr(model, "predict"):
         wanted = _desired(model, goal, name)
@@ -315,7 +321,7 @@ def _of_two(answer: Any, goal: Goal, name: str) -> NDArray[Any]:
     if goal.desired not in (0, 1):
         raise ModelError(
             f"The model {name} has a single output, the probability of class 1, and no class "
-            f"{goal.desired!r}. Ask for Goal(desired=1) or Goal(desired=0)."
+            f"{goal.desired!r}. Ask for class 1 or 0."
         )
     return scores if goal.desired == 1 else 1.0 - scores
 
@@ -354,21 +360,22 @@ def _pick(answer: Any, goal: Goal, classes: Any, name: str) -> NDArray[Any]:
         and 0 <= goal.desired < width
     ):
         return scores[:, int(goal.desired)]
+    got = "" if goal.desired is None else f"; got {goal.desired!r}"
     raise ModelError(
-        f"The model {name} returns {width} columns and doesn't name its classes; say which column "
-        f"is wanted with Goal(desired=0 … {width - 1}), got {goal.desired!r}."
+        f"The model {name} returns {width} columns and doesn't name its classes. Say which class "
+        f"is desired by its number, 0 to {width - 1}{got}."
     )
 
 
 def _class_index(classes: list[Any], goal: Goal, name: str) -> int:
+    plain = [_plain(known) for known in classes]
     if goal.desired is None:
         if len(classes) == 2:
             return 1
         raise ModelError(
-            f"The model {name} knows {len(classes)} classes ({listing(classes)}); say which one is "
-            "wanted with Goal(desired=…)."
+            f"The model {name} knows {len(classes)} classes, {listing(plain)}. Say which of them "
+            "is desired."
         )
-    plain = [c.item() if hasattr(c, "item") else c for c in classes]
     if goal.desired in plain:
         return plain.index(goal.desired)
     raise ModelError(
@@ -382,8 +389,12 @@ def _desired(model: Any, goal: Goal, name: str) -> Any:
     classes = getattr(model, "classes_", None)
     if goal.is_range or classes is None:
         return goal.desired
-    wanted = classes[_class_index(list(classes), goal, name)]
-    return wanted.item() if hasattr(wanted, "item") else wanted
+    return _plain(classes[_class_index(list(classes), goal, name)])
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's scalars as Python's."""
+    return value.item() if hasattr(value, "item") else value
 
 
 def _trained_order(model: Any, name: str, space: Space) -> tuple[str, ...] | None:
@@ -395,11 +406,19 @@ def _trained_order(model: Any, name: str, space: Space) -> tuple[str, ...] | Non
     if _is_lightgbm(model):  # it writes spaces as underscores
         real = {column.replace(" ", "_"): column for column in space.template.columns}
         order = tuple(real.get(column, column) for column in order)
-    absent = [column for column in order if column not in space.template.columns]
-    if absent:
+    given = space.template.columns
+    absent = [column for column in order if column not in given]
+    unknown = [column for column in given if column not in order]
+    # One that has an input for each column isn't shown the others, and needn't know them.
+    if absent or (unknown and _column_count(model) is not None):
+        said = []
+        if absent:
+            said.append(f"needs {listing(absent)}, which the schema doesn't name")
+        if unknown:
+            said.append(f"doesn't know {listing(unknown)}, which the schema names")
+        close = nearest(absent[0], unknown) if absent else ""
         raise ModelError(
-            f"The model {name} was trained on a column {absent[0]!r} that the schema doesn't name."
-            f"{nearest(absent[0], space.template.columns)} Give the schema every column the model "
-            "needs, or mark a model trained on encoded points with sl.encoded(model)."
+            f"The model {name} was trained on other columns: it {', and '.join(said)}.{close} "
+            f"{_ITS_COLUMNS}"
         )
-    return None if order == space.template.columns else order
+    return None if order == given else order

@@ -69,7 +69,7 @@ class Space:
         table = _checked_columns(schema, frames.read(frame))
         if len(table) == 0:
             raise EmptyFrameError(
-                "The frame a space is fitted on has no rows; it needs the reference table."
+                "The reference table, which a scale is learned from, has no rows."
             )
         schema = _with_levels(schema, table)
         template = Template.of(table.to_native())
@@ -317,13 +317,14 @@ def _refuse_undeclared(schema: Schema) -> None:
     if scaleless:
         said.append(
             f"No scale is declared for {listing(scaleless, most=len(scaleless))}, and one learned "
-            "from the table would tell about the people in it. Declare bounds=(low, high) or "
-            "typical=(low, high) for each."
+            "from the table would tell about the people in it. Give each bounds, or a typical "
+            "range, in the schema: [low, high]."
         )
     if levelless:
         said.append(
             f"No levels are declared for {listing(levelless, most=len(levelless))}, and those "
-            "learned from the table would tell about the people in it. Declare levels=[…] for each."
+            "learned from the table would tell about the people in it. Give each its levels in "
+            "the schema."
         )
     if said:
         raise SchemaError(" ".join(said))
@@ -344,8 +345,8 @@ def _checked_columns(schema: Schema, table: nw.DataFrame[Any]) -> nw.DataFrame[A
     if extra:
         raise ColumnError(
             f"The frame has a column {extra[0]!r} that the schema doesn't name."
-            f"{nearest(extra[0], schema.columns)} Drop it, or add it to the schema (with "
-            f"change='never' if a person can't change it). Extra: {listing(extra)}."
+            f"{nearest(extra[0], schema.columns)} Drop it, or add it to the schema (as one "
+            f"that never changes if a person can't change it). Extra: {listing(extra)}."
         )
     return table
 
@@ -360,7 +361,7 @@ def _with_levels(schema: Schema, table: nw.DataFrame[Any]) -> Schema:
         if not levels:
             raise MissingValueError(
                 f"Column {feature.name!r} holds no value at all, so its levels can't be learned. "
-                "Declare them: Categorical(name, levels=[…])."
+                "Give it its levels in the schema."
             )
         return Categorical(feature.name, levels=levels, change=feature.change, label=feature.label)
 
@@ -448,8 +449,8 @@ def _standard(feature: Feature, column: Floats) -> tuple[float, float]:
             )
             raise ConstantError(
                 f"{feature.name!r} is the same ({level}) in all {len(known)} rows, so it has "
-                "no scale to measure a change by. Declare it change='never', drop it, or fit "
-                "the space on a table in which it varies."
+                "no scale to measure a change by. Declare that it never changes, drop it, or "
+                "give a reference table in which it varies."
             )
         spread = 1.0
     return float(known.mean()), spread

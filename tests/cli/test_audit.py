@@ -40,21 +40,8 @@ SCHEMA = sl.Schema(
 )
 
 
-def table(rows: int, seed: int = 1) -> pd.DataFrame:
-    random = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "job": random.choice(["clerk", "smith", "None"], rows),
-            "income": random.normal(30, 8, rows).round(2),
-            "debt": random.uniform(1, 20, rows).round(2),
-            "age": random.integers(20, 60, rows),
-            "sex": random.choice(["f", "m"], rows),
-        }
-    )
-
-
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.setattr(recourse, "AT_A_TIME", 17)
@@ -66,6 +53,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     yield tmp_path
     sys.modules.pop("loans", None)
 
+
+ASIDE = ["sex", "approved"]
+"""The table's columns that aren't in the schema."""
 
 USUAL = {
     "--model": "loans:model",
@@ -109,9 +99,9 @@ def files(folder: Path) -> set[str]:
 # ---- what `stepladder recourse` wrote, in Python ----------------------------------------------
 
 
-def test_a_streamed_result_loads_as_what_the_library_gives(folder):
+def test_a_streamed_result_loads_as_what_the_library_gives(folder, table):
     loaded = sl.Recourse.load(streamed())
-    result = expected(table(40).drop(columns="sex"))
+    result = expected(table(40).drop(columns=ASIDE))
     pd.testing.assert_frame_equal(loaded.final, result.final)
     pd.testing.assert_frame_equal(loaded.paths, result.paths)
     pd.testing.assert_frame_equal(loaded.changes, result.changes)
@@ -123,7 +113,7 @@ def test_a_streamed_result_loads_as_what_the_library_gives(folder):
     pd.testing.assert_frame_equal(sl.Recourse.load("again.parquet").final, result.final)
 
 
-def test_missing_values_other_names_and_features_named_like_columns_load_too(folder):
+def test_missing_values_other_names_and_features_named_like_columns_load_too(folder, table):
     renamed = {"debt": "score", "age": "steps"}
     features = [
         sl.Numeric("income"),
@@ -134,7 +124,7 @@ def test_missing_values_other_names_and_features_named_like_columns_load_too(fol
     sl.Schema(features).save("schema.yaml")
     Path("loans.py").write_text(MODULE.replace("debt", "score").replace("age", "steps"))
     table(300, seed=0).rename(columns=renamed).to_parquet("data.parquet")
-    people = table(6).rename(columns=renamed).set_axis(list("abcdef")).drop(columns="sex")
+    people = table(6).rename(columns=renamed).set_axis(list("abcdef")).drop(columns=ASIDE)
     people.loc["b", "income"] = np.nan
     people.loc["d", "job"] = None
     people.to_parquet("people.parquet")
@@ -147,18 +137,18 @@ def test_missing_values_other_names_and_features_named_like_columns_load_too(fol
 # ---- audits -----------------------------------------------------------------------------------
 
 
-def test_a_result_of_the_command_is_audited_by_its_own_features(folder):
+def test_a_result_of_the_command_is_audited_by_its_own_features(folder, table):
     shown = stepladder("audit", streamed(), "--by", "job, age", "--smallest", "5")
     assert shown.exit_code == 0, shown.output
-    result = expected(table(40).drop(columns="sex"))
+    result = expected(table(40).drop(columns=ASIDE))
     assert shown.stdout == f"{audit(result, ['job', 'age'], smallest=5)}\n"
     assert shown.stderr == ""
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".json"])
-def test_a_saved_result_is_audited_by_a_table_of_groups(folder, ending):
+def test_a_saved_result_is_audited_by_a_table_of_groups(folder, ending, table):
     people = table(40).set_axis([f"p{i}" for i in range(40)])
-    result = expected(people.drop(columns="sex"))
+    result = expected(people.drop(columns=ASIDE))
     result.save(f"saved{ending}")
     groups = people[["sex"]].rename_axis("who").iloc[::-1]
     groups.to_csv("groups.csv")
@@ -172,13 +162,13 @@ def test_a_saved_result_is_audited_by_a_table_of_groups(folder, ending):
         assert json.loads(shown.stdout) == json.loads(json.dumps(said.to_dict()))
 
 
-def test_instead_of_a_result_the_inputs_will_do_with_any_column_of_people(folder):
+def test_instead_of_a_result_the_inputs_will_do_with_any_column_of_people(folder, table):
     people = table(40)
     shown = stepladder("audit", *inputs(), "--by", "sex,job", "--smallest", "5")
     assert shown.exit_code == 0, shown.output
-    result = expected(people.drop(columns="sex"))
+    result = expected(people.drop(columns=ASIDE))
     assert shown.stdout == f"{audit(result, people[['sex', 'job']], smallest=5)}\n"
-    assert "people.parquet: not in the schema" not in shown.stderr
+    assert "people.parquet: not in the schema, left aside: 'approved'." in shown.stderr
 
 
 def test_the_result_may_have_fewer_people_than_the_groups(folder):
@@ -188,10 +178,10 @@ def test_the_result_may_have_fewer_people_than_the_groups(folder):
 
 
 @pytest.mark.parametrize("out", ["audit.json", "audit.csv"])
-def test_an_audit_is_written_to_a_file(folder, out):
+def test_an_audit_is_written_to_a_file(folder, out, table):
     shown = stepladder("audit", streamed(), "--by", "job", "--out", out, "--quiet")
     assert (shown.exit_code, shown.output) == (0, "")
-    told = audit(expected(table(40).drop(columns="sex")), ["job"]).to_dict()
+    told = audit(expected(table(40).drop(columns=ASIDE)), ["job"]).to_dict()
     if out == "audit.json":
         assert json.loads(Path(out).read_text()) == json.loads(json.dumps(told))
     else:
@@ -200,11 +190,25 @@ def test_an_audit_is_written_to_a_file(folder, out):
         np.testing.assert_allclose(kept["success"], [row["success"] for row in told["by_group"]])
 
 
-def test_when_nobody_who_asked_has_a_path_the_exit_is_3(folder):
+def test_when_nobody_who_asked_has_a_path_the_exit_is_3(folder, table):
     table(5).assign(age=30).to_parquet("people.parquet")
     shown = stepladder("audit", *inputs(model="loans:old"), "--by", "sex")
     assert shown.exit_code == 3
     assert "5 people, of whom 5 asked" in shown.stdout
+
+
+def test_what_was_bought_for_recourse_serves_an_audit_too(folder):
+    pytest.importorskip("opendp")
+    spans = {"income": (0, 60), "debt": (0, 30), "age": (18, 70)}
+    numbers = [
+        sl.Numeric(f.name, change=f.change, typical=spans[f.name]) for f in SCHEMA.features[:3]
+    ]
+    sl.Schema([*numbers, SCHEMA.features[3]]).save("schema.yaml")
+    streamed(epsilon=1, delta=1e-6, ledger="spent.sqlite", bought="facts.json")
+    again = inputs(ledger="spent.sqlite", bought="facts.json")
+    shown = stepladder("audit", *again, "--by", "sex")
+    assert shown.exit_code == 0, shown.output
+    assert "spent ε = 1.00 of 1.00" in shown.stderr
 
 
 # ---- bad input --------------------------------------------------------------------------------
@@ -232,23 +236,23 @@ def test_when_nobody_who_asked_has_a_path_the_exit_is_3(folder):
             ["plan.parquet", "--by", "sex", "--groups", "few.csv", "--id", "sex"],
             "'few.csv' has more than one row for ",
         ),
-        (["plan.parquet", "--by", "job", "--smallest", "0"], "audit(smallest) must be a whole"),
-        (["plan.parquet", "--by", "job", "--budget", "-1"], "audit(budget) is a cost"),
         (["plan.parquet", "--by", "job", "--out", "audit.txt"], "ends in .json, .csv."),
         (["plan.parquet", "--by", "job", "--out", "no/audit.csv"], "Can't write to 'no/audit.csv'"),
         (["plan.parquet", "--by", "job", "--out", "/proc/a.csv"], "Can't write to '/proc/a.csv'"),
         ([*inputs(schema="bad.yaml"), "--by", "job"], "bad.yaml, line 3, column 9: not YAML"),
         ([*inputs(model="loans:broken"), "--by", "job"], "RuntimeError: no such thing"),
         ([*inputs(people="empty.parquet"), "--by", "job"], "'empty.parquet' has no rows."),
+        ([*inputs(people="odd.parquet"), "--by", "job"], "'odd.parquet': 'thief' isn't a level"),
         ([*inputs(), "--by", "sx"], "'people.parquet' has no column 'sx', which --by names."),
     ],
 )
-def test_bad_input_is_one_sentence_and_nothing_is_written(folder, more, said):
+def test_bad_input_is_one_sentence_and_nothing_is_written(folder, more, said, table):
     streamed()
     assert stepladder("recourse", *inputs(out="plan.json"), "--quiet").exit_code == 0
     Path("bad.yaml").write_text("features:\n- name: income\n    kind: numeric\n")
     table(3)[["sex"]].assign(sex="f").to_csv("few.csv", index=False)
     table(0).to_parquet("empty.parquet")
+    table(3).assign(job="thief").to_parquet("odd.parquet")
     before = files(folder)
     out = [] if "--out" in more else ["--out", "audit.json"]
     shown = stepladder("audit", *more, *out, "--quiet")
@@ -260,13 +264,13 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(folder, more, said):
     assert files(folder) == before
 
 
-def test_a_model_that_does_not_fit_the_data_is_said(folder):
+def test_a_model_that_does_not_fit_the_data_is_said(folder, table):
     skops = pytest.importorskip("skops.io")
     data = table(300, seed=0)[["income", "debt"]].assign(savings=1.0)
     skops.dump(LogisticRegression().fit(data, data["debt"] > 10), "model.skops")
     shown = stepladder("audit", *inputs(model="model.skops"), "--by", "job", "--out", "audit.csv")
     assert shown.exit_code == 1
-    assert "trained on 3 columns but would be given 4" in shown.stderr
+    assert "it needs 'savings', which the schema doesn't name, and doesn't know" in shown.stderr
     assert not Path("audit.csv").exists()
 
 
@@ -278,6 +282,9 @@ def test_a_model_that_does_not_fit_the_data_is_said(folder):
         (["--by", "job"], "An audit takes a RESULT, or --model, --data, --people and --schema."),
         (["plan.parquet", *inputs(), "--by", "job"], "Give it, or them."),
         (["people.csv", "--by", "job", "--out", "./people.csv"], "is a file that is read from"),
+        (["plan.parquet", "--by", "job", "--smallest", "0"], "'--smallest'"),
+        (["plan.parquet", "--by", "job", "--budget", "-1"], "'--budget'"),
+        ([*inputs(bought="facts.json"), "--by", "job"], "--bought goes with a privacy budget"),
     ],
 )
 def test_bad_usage_is_exit_2(folder, more, said):

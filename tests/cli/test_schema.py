@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import errno
+import re
 from dataclasses import fields
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -98,6 +101,42 @@ def test_odd_names_and_levels_survive(tmp_path):
     assert sl.Schema.from_dict(yaml.safe_load(shown.stdout)) == sl.Schema.infer(frame)
 
 
+def test_what_is_suggested_can_be_used_by_taking_the_sign_away(tmp_path):
+    frame = FRAME.assign(
+        tiny=[1e-7, 0.1, 0.2, 0.3],
+        yes=[Decimal("1.5"), Decimal(2), None, Decimal(3)],
+        same=5,
+        gone=pd.Series([None] * 4, dtype=float),
+        **{"x " * 60 + "_y": 1.5},
+    )
+    frame.to_parquet(tmp_path / "odd.parquet")
+    text = stepladder(tmp_path / "odd.parquet").stdout
+    assert "  # bounds: [800.25, 3000]  # as seen; null for an open end\n" in text
+    assert "  change: any  # or increase, decrease, never\n" in text
+    assert "  change: any  # or never\n  levels: [clerk, smith]\n  # label: job\n" in text
+    assert "# seen: nothing; 4 missing\n- name: gone\n" in text
+    used = sl.Schema.from_dict(yaml.safe_load(re.sub("^  # ", "  ", text, flags=re.MULTILINE)))
+    assert used["income"].bounds == (800.25, 3000)
+    assert used["age"].bounds == (22, 65)
+    assert used["tiny"].bounds == (1e-7, 0.3)
+    assert used["yes"].bounds == (1.5, 3)
+    assert used["gone"].bounds == (None, None)
+    plain = sl.Schema.from_dict(yaml.safe_load(text))
+    assert [feature.label for feature in used.features] == [f.label for f in plain.features]
+
+
+def test_an_ordered_category_keeps_its_order_and_others_are_told_how_to_get_one(tmp_path):
+    sizes = pd.Categorical(["big", "small"], ["small", "middle", "big"], ordered=True)
+    frame = pd.DataFrame({"size": sizes, "grade": ["b", "a"]})
+    frame = pd.concat([frame, frame.assign(grade="c")])
+    frame.to_parquet(tmp_path / "sizes.parquet")
+    said = stepladder(tmp_path / "sizes.parquet", "--increase", "size").stdout
+    assert "  kind: ordinal\n  change: increase  # or any, decrease, never\n" in said
+    assert "  levels: [small, middle, big]\n" in said
+    hint = "  # ordinal if the levels have an order; then list the lowest first\n"
+    assert f"- name: grade\n  kind: categorical{hint}" in said
+
+
 def test_many_levels_are_pointed_at(tmp_path):
     frame = pd.DataFrame({"id": [f"p{i}" for i in range(60)], "age": range(60)})
     frame.to_parquet(tmp_path / "many.parquet")
@@ -146,6 +185,18 @@ def test_a_table_that_cannot_be_read_is_one_sentence(tmp_path, name, content, sa
 )
 def test_what_cannot_be_done_is_one_sentence(table, options, said):
     assert_refused(stepladder(table, *options), said)
+
+
+@pytest.mark.parametrize("name", ["dated.parquet", "dated.csv"])
+def test_columns_that_are_no_features_are_named_with_the_way_to_leave_them_out(tmp_path, name):
+    day = dt.date(2020, 1, 31)
+    frame = FRAME.assign(since=[day] * 4, until=[day] * 4)
+    getattr(frame, "to_csv" if name.endswith("csv") else "to_parquet")(tmp_path / name, index=False)
+    said = "Column 'since' holds dates or times, such as 2020-01-31; expected numbers, texts or"
+    shown = stepladder(tmp_path / name, "--label", "approved")
+    assert_refused(shown, said)
+    assert shown.stderr.endswith("To drop it here: --label approved,since,until\n")
+    assert stepladder(tmp_path / name, "--label", "approved,since,until").exit_code == 0
 
 
 def test_a_full_disk_leaves_nothing_and_what_was_there(table, tmp_path, monkeypatch):

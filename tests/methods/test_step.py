@@ -878,7 +878,7 @@ def test_one_reference_row_is_enough_for_one_path():
 
 
 def test_more_paths_than_positives_are_refused():
-    with pytest.raises(PositivesError, match="paths=1 at most"):
+    with pytest.raises(PositivesError, match="Ask for 1 at most"):
         sl.StEP(paths=2).fit(plane((5, 5), (0, 0)), islands, schema=PLANE)
 
 

@@ -334,7 +334,7 @@ def test_threads_that_race_never_overdraw_a_budget():
 
 @pytest.mark.parametrize("epsilon", [*NOT_NUMBERS, 0, -1, math.inf, 1e-7, 1e10, 10**400])
 def test_epsilon_is_a_number_above_0(epsilon):
-    with pytest.raises(ParameterError, match=r"epsilon of a Budget must be a number above 0.*Got"):
+    with pytest.raises(ParameterError, match=r"epsilon of a privacy budget .* above 0.*Got"):
         Budget(epsilon, 1e-6)
 
 

@@ -344,7 +344,7 @@ def test_a_full_disk_spends_nothing(path, monkeypatch):
 
 
 def test_nothing_is_there_to_open_until_it_is_made(path):
-    with pytest.raises(BudgetError, match=r"no ledger at .*ledger\.db.*Budget\(epsilon, delta, le"):
+    with pytest.raises(BudgetError, match=r"no ledger at .*ledger\.db.*an epsilon and a delta"):
         Budget.open(path)
     assert not path.exists()
 

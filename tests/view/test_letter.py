@@ -17,7 +17,7 @@ from tests.methods import bank
 import stepladder as sl
 from stepladder.errors import ParameterError
 from stepladder.view import words
-from stepladder.view.letter import ROOM, letter, reasons, write
+from stepladder.view.letter import letter, reasons, write
 
 STEP = bank.fitted(paths=3, step_size=1.0)
 RESULT = STEP.recourse(bank.PEOPLE.iloc[:30])
@@ -33,10 +33,40 @@ INCOME = sl.Numeric("income", unit="$ a month")
 DEBT = sl.Numeric("debt")
 
 
+LONG = bank.fitted(paths=3, step_size=0.1, max_steps=300).recourse(bank.REJECTED.iloc[:8])
+"""Routes of many steps."""
+LONGEST = max(words.plans(LONG), key=lambda plan: sum(len(route.steps) for route in plan.routes))
+
+
+def labelled(result: sl.Recourse, more: str) -> sl.Recourse:
+    """The same result with more words to each label."""
+    features = result.space.schema.features
+    schema = sl.Schema(
+        type(f)(f.name, **{**f.settings, "label": f"{f.label} {more}"}) for f in features
+    )
+    return replace(result, space=replace(result.space, schema=schema))
+
+
+WORDY = labelled(LONG, "as stated by the applicant and verified by the lender for the household")
+
+
+def two_steps() -> sl.Recourse:
+    """One person with one route of two steps."""
+    loan = sl.Numeric("loan", unit="$", times=1000)
+    frame = pd.DataFrame({"income": [2000, 2500, 3000], "loan": [100, 100, 90]})
+    space = sl.Space.fit(sl.Schema([INCOME, loan]), frame)
+    values, scores = space.read(frame), np.array([0.2, 0.3, 0.61])
+    path = sl.Path(sl.Outcome.REACHED, "", values, space.to_points(values), scores)
+    return replace(RESULT, space=space, people=np.array([0]), routes=[[path]])
+
+
 def text(html: str) -> str:
     """What a reader sees, on one line."""
     body = html[html.index("<body>") :]
     return " ".join(re.sub(r"<[^>]+>", " ", body).split())
+
+
+TWO = two_steps()
 
 
 def routed(*routes: dict[sl.Feature, tuple[float, float]]) -> words.Plan:
@@ -70,7 +100,8 @@ def test_scores_are_told_where_that_is_wanted():
     said = text(letter(RESULT, PERSON, show_score=True))
     plan = words.plan(RESULT, PERSON)
     assert plan.standing in said
-    assert f"Score: {words.score(plan.goal, plan.routes[0].steps[-1].score)}, a yes." in said
+    for route in plan.routes:
+        assert f"{words.score(plan.goal, route.steps[-1].score)}, a yes" in said
 
 
 def test_sender_recipient_and_date_stand_where_they_are_given():
@@ -90,15 +121,17 @@ def test_the_reasons_are_what_most_routes_change():
         {LOAN: (9000, 8500), DEBT: (500, 0)},
     )
     said = reasons(plan, [INCOME, DEBT, LOAN])
-    assert said == ["Loan, today $9,000: part of all 3 routes, by itself on 1 of them."]
+    assert said == [
+        "Loan, today $9,000: changes on all 3 routes, and on 1 of them nothing else needs to."
+    ]
 
 
 def test_where_no_reason_is_common_each_is_told():
     plan = routed({LOAN: (9000, 8000)}, {INCOME: (3000, 3500), DEBT: (500, 0)})
     assert reasons(plan, [INCOME, DEBT, LOAN]) == [
-        "Loan, today $9,000: part of 1 of 2 routes, by itself.",
-        "Income, today $3,000 a month: part of 1 of 2 routes, never by itself.",
-        "Debt, today 500: part of 1 of 2 routes, never by itself.",
+        "Loan, today $9,000: changes on 1 of 2 routes, and nothing else needs to.",
+        "Income, today $3,000 a month: changes on 1 of 2 routes, along with other things.",
+        "Debt, today 500: changes on 1 of 2 routes, along with other things.",
     ]
 
 
@@ -119,20 +152,44 @@ def test_what_no_route_changes_is_said_to_be_unneeded():
     plan = words.plan(RESULT, PERSON)
     changed = frozenset().union(*(route.features for route in plan.routes))
     spare = [f.label for f in bank.SCHEMA.features if f.name not in changed and f.name != "age"]
-    asked = re.search(r"No route asks you to change ([^.]*)\.", said)
+    asked = re.search(r"(?:No route asks|The route doesn’t ask) you to change ([^.]*)\.", said)
     assert re.split(", | or ", asked[1] if asked else "") == (spare or [""])
     assert "What can’t be changed stays as it is: age." in said
 
 
-def test_a_long_plan_tells_the_steps_of_the_nearest_route_only():
-    fine = bank.fitted(paths=3, step_size=0.1, max_steps=300)
-    result = fine.recourse(bank.REJECTED.iloc[:8])
-    plan = max(words.plans(result), key=lambda plan: sum(len(r.steps) for r in plan.routes))
-    assert sum(len(route.steps) for route in plan.routes) > ROOM
-    said = text(letter(result, plan.person))
-    assert all(str(step) in said for step in plan.routes[0].steps)
+def test_steps_are_a_table_of_what_changes_after_each():
+    plan = words.plan(TWO, 0)
+    html = letter(TWO, 0, show_score=True)
+    (table,) = re.findall("<table.*?</table>", html, flags=re.DOTALL)
+    cells = [
+        re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row)
+        for row in re.findall("<tr.*?</tr>", table, flags=re.DOTALL)
+    ]
+    assert cells == [
+        ["Step", "Income", "Loan", "Score"],
+        ["Today", "$2,000 a month", "$100,000", "20%"],
+        ["1", "$2,500 a month", "$100,000", "30%"],
+        ["2", "$3,000 a month", "$90,000", "61%, a yes"],
+    ]
+    assert str(plan.routes[0]) in text(html)
+    assert "%" not in text(letter(TWO, 0))
+
+
+def test_a_long_plan_tells_the_first_steps_of_the_nearest_route_only():
+    said = text(letter(LONG, LONGEST.person))
+    assert all(str(route) in said for route in LONGEST.routes)
+    assert re.search(r"… and \d+ more steps: ask us for them\.", said)
     assert "Where a route has no steps here, ask us for them." in said
-    assert all(str(route) in said for route in plan.routes)
+    assert said.count("Step ") == 1
+
+
+def test_where_there_is_no_room_what_stays_the_same_is_left_out(monkeypatch):
+    assert "What you don’t need to change" in text(letter(LONG, LONGEST.person))
+    monkeypatch.setattr("stepladder.view.letter.PAGE", 20)
+    said = text(letter(LONG, LONGEST.person))
+    assert "What you don’t need to change" not in said
+    assert all(str(route) in said for route in LONGEST.routes)
+    assert "Step" not in said
 
 
 def test_a_yes_a_missing_value_and_no_route_have_letters():
@@ -181,11 +238,21 @@ def test_a_letter_survives_saving_its_result(tmp_path: Path):
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium isn't installed")
 @pytest.mark.parametrize("size", ["A4", "letter"])
-def test_a_usual_letter_prints_on_one_page(tmp_path: Path, size: str):
-    usual = replace(RESULT, people=np.array([f"P{i}" for i in range(len(RESULT.people))]))
-    plan = next(plan for plan in words.plans(usual) if len(plan.routes) > 1)
+@pytest.mark.parametrize(
+    ("result", "person"),
+    [(RESULT, PERSON), (LONG, LONGEST.person), (WORDY, LONGEST.person)],
+    ids=["usual", "many steps", "long names"],
+)
+def test_a_letter_prints_on_one_page(
+    tmp_path: Path, result: sl.Recourse, person: object, size: str
+):
     html = letter(
-        usual, plan.person, sender="Bank\nStreet 1\nTown", recipient="A\nB\nC", date="1 May"
+        result,
+        person,
+        sender="Bank\nStreet 1\nTown",
+        recipient="A\nB\nC",
+        date="1 May",
+        show_score=True,
     )
     sized = html.replace("@page {", f"@page {{ size: {size};")
     assert sized != html

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from dataclasses import replace
 
@@ -19,71 +18,16 @@ from stepladder.view import words
 
 JARGON = r"encod|cluster|threshold|class|direction|positive|feature|latent|nan|None|\bpath"
 
-EURO = sl.Numeric("rent", unit="€")
 MONTHLY = sl.Numeric("income", unit="$ a month")
 YEARS = sl.Numeric("years_in_job", unit="years")
 SHARE = sl.Numeric("share", percent=True, label="debt share")
 RATIO = sl.Numeric("ratio", unit="% of income", times=100)
 LOAN = sl.Numeric("loan", unit="$", times=1000, fall="borrow less")
 DEBTS = sl.Numeric("debts", unit="$ a month", fall="pay down debts")
-COUNT = sl.Numeric("count")
 EDUCATION = sl.Ordinal("education", levels=["school", "Bachelor", "Master"])
 RECORD = sl.Ordinal("record", levels=["3+ late", "none late"], rise="mend the record")
 JOB = sl.Categorical("job", levels=["clerk", "nurse in a hospital"])
 OWNER = sl.Categorical("owner", levels=[False, True], label="home ownership")
-
-
-@pytest.mark.parametrize(
-    ("feature", "v", "said"),
-    [
-        (MONTHLY, 3200, "$3,200 a month"),
-        (MONTHLY, 3200.5, "$3,200.50 a month"),
-        (MONTHLY, 3200.0, "$3,200 a month"),
-        (MONTHLY, -200, "−$200 a month"),
-        (MONTHLY, 0, "$0 a month"),
-        (EURO, 1_234_567.25, "€1,234,567.25"),
-        (EURO, 0.125, "€0.125"),
-        (sl.Numeric("a", unit="US$"), 1500, "US$1,500"),
-        (sl.Numeric("a", unit="CHF"), 1500, "1,500 CHF"),
-        (sl.Numeric("a", unit="°C"), -3.5, "−3.5 °C"),
-        (LOAN, 138, "$138,000"),
-        (LOAN, 138.5, "$138,500"),
-        (SHARE, 0.35, "35%"),
-        (SHARE, 0.07, "7%"),
-        (SHARE, 0.3512, "35.12%"),
-        (SHARE, -0.5, "−50%"),
-        (RATIO, 0.35, "35% of income"),
-        (YEARS, 1, "1 year"),
-        (YEARS, 1.0, "1 year"),
-        (YEARS, 1.5, "1.5 years"),
-        (YEARS, 0, "0 years"),
-        (YEARS, 2500, "2,500 years"),
-        (sl.Numeric("a", unit="hours a week"), 1, "1 hour a week"),
-        (sl.Numeric("a", unit="salaries"), 1, "1 salary"),
-        (sl.Numeric("a", unit="inches"), 1, "1 inch"),
-        (sl.Numeric("a", unit="houses"), 1, "1 house"),
-        (sl.Numeric("a", unit="degrees Celsius"), 1, "1 degree Celsius"),
-        (sl.Numeric("a", unit="minus"), 1, "1 minus"),
-        (sl.Numeric("a", unit="kg"), 1, "1 kg"),
-        (COUNT, 0.1 + 0.2, "0.3"),
-        (COUNT, 1990, "1990"),  # a year
-        (COUNT, 19900, "19,900"),
-        (COUNT, 1e15, "1,000,000,000,000,000"),
-        (COUNT, np.int64(7), "7"),
-        (COUNT, np.float64("nan"), "not given"),
-        (JOB, None, "not given"),
-        (EDUCATION, "Bachelor", "Bachelor"),
-        (sl.Ordinal("a", levels=[2020, 2021]), 2021, "2021"),
-        (sl.Ordinal("a", levels=[1.0, 1.5]), 1.0, "1"),
-        (JOB, "nurse in a hospital", "nurse in a hospital"),
-        (OWNER, True, "yes"),
-        (OWNER, np.False_, "no"),
-        (sl.Categorical("since"), dt.date(2020, 3, 1), "2020-03-01"),
-        (sl.Categorical("since"), "1 March 2020", "1 March 2020"),
-    ],
-)
-def test_a_value_is_written_as_people_write_it(feature, v, said):
-    assert words.value(feature, v) == said
 
 
 @pytest.mark.parametrize(
@@ -117,39 +61,6 @@ def test_a_change_says_what_to_do_from_what_to_what(feature, before, after, said
 def test_a_level_that_is_not_there_is_answered_with_the_nearest():
     with pytest.raises(ParameterError, match=r"'education' has no level 'Bachlor'.*'Bachelor'\?"):
         words.change(EDUCATION, "school", "Bachlor")
-
-
-# ---- scores -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("threshold", "value", "said"),
-    [
-        (0.75, 0.75, "75%"),
-        (0.75, 0.7499, "74%"),
-        (0.5, 0.29, "29%"),  # 0.29 * 100 is 28.999999999999996
-        (0.5, 1.0, "100%"),
-        (0.755, 0.7549, "75.4%"),
-        (0.755, 0.755, "75.5%"),
-        (1 / 3, 0.3333, "33.3300%"),
-        (0.5, float("nan"), "not given"),
-    ],
-)
-def test_a_score_is_never_shown_as_more_than_it_is(threshold, value, said):
-    assert words.score(sl.Goal(threshold=threshold), value) == said
-
-
-@pytest.mark.parametrize(
-    ("goal", "takes", "scores"),
-    [
-        (sl.Goal.between(600), "at least 600", {599.99: "599.99", 612.345: "612.3"}),
-        (sl.Goal.between(None, -0.5), "at most −0.5", {-0.49999: "−0.49999", -3: "−3"}),
-        (sl.Goal.between(0, 3), "0 to 3", {1 / 3: "0.3333", 10_000.0: "10,000"}),
-    ],
-)
-def test_a_prediction_is_short_but_on_the_right_side_of_the_goal(goal, takes, scores):
-    assert words.needed(goal) == takes
-    assert {value: words.score(goal, value) for value in scores} == scores
 
 
 # ---- plans ------------------------------------------------------------------------------------

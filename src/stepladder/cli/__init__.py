@@ -6,6 +6,7 @@ schema.py    `stepladder schema`
 recourse.py  `stepladder recourse`
 walk.py      `stepladder walk`
 session.py   a walk as a conversation
+typed.py     what is typed in it, read as rows have it
 audit.py     `stepladder audit`
 report.py    `stepladder report` and `stepladder letter`
 bench.py     `stepladder bench …`

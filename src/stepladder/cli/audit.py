@@ -13,10 +13,12 @@ import typer
 
 from stepladder.cli import Exit
 from stepladder.cli.inputs import (
+    AT_A_TIME,
     DATA,
     MODEL,
     PEOPLE,
     SCHEMA,
+    Bought,
     Delta,
     Desired,
     Epsilon,
@@ -31,12 +33,12 @@ from stepladder.cli.inputs import (
     TimeBudget,
     TrustPickle,
     budget_of,
+    is_private,
     method_of,
     names,
     not_read_from,
 )
-from stepladder.cli.recourse import AT_A_TIME
-from stepladder.errors import ColumnError, EmptyFrameError, FrameError, ResultError, nearest
+from stepladder.errors import ColumnError, FrameError, ResultError, nearest
 
 if TYPE_CHECKING:
     from stepladder.audit import Audit
@@ -67,10 +69,10 @@ def audit(  # noqa: PLR0913, PLR0917  # an option each
         typer.Option("--id", help="The column that says who each is, of --people and --groups."),
     ] = None,
     budget: Annotated[
-        float | None, typer.Option(help="The cost that one notion asks about (the median).")
+        float | None, typer.Option(min=0, help="The cost that one notion asks about (the median).")
     ] = None,
     smallest: Annotated[
-        int, typer.Option(help="A group of fewer who asked is marked as small.")
+        int, typer.Option(min=1, help="A group of fewer who asked is marked as small.")
     ] = 30,
     out: Annotated[
         Path | None,
@@ -93,6 +95,7 @@ def audit(  # noqa: PLR0913, PLR0917  # an option each
     epsilon: Epsilon = None,
     delta: Delta = None,
     ledger: LedgerFile = None,
+    bought: Bought = None,
     trust_pickle: TrustPickle = False,
     quiet: Quiet = False,
 ) -> None:
@@ -103,12 +106,14 @@ def audit(  # noqa: PLR0913, PLR0917  # an option each
     """
     from stepladder.audit import audit as audited
     from stepladder.cli.files import Table
+    from stepladder.privacy.pay import PayOnce
 
+    private = is_private(method, epsilon, delta, ledger, bought)
     wanted = names(by)
     if not wanted:
         raise typer.BadParameter("--by names at least one column, such as sex.")
     if out is not None:
-        _check_out(out, result, groups, data, people, schema, ledger)
+        _check_out(out, result, groups, data, people, schema, ledger, bought)
     table = None if groups is None else Table(groups)
     if table is not None:
         _check_groups(table, wanted, identity)
@@ -135,7 +140,11 @@ def audit(  # noqa: PLR0913, PLR0917  # an option each
         if table is None and any(name not in inputs.rules.names for name in wanted):
             table = Table(people)
             _check_groups(table, wanted, identity)
-        chosen = method_of(method, paths, budget_of(epsilon, delta, ledger))
+        space = inputs.space(public=private)
+        inputs.check_people(space, identity, limit)
+        paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
+        chosen = method_of(method, paths, paid)
+        inputs.fit(chosen, space)
         found = _worked_out(inputs, chosen, identity, limit, time_budget, quiet)
     about = _features(found, wanted) if table is None else _columns(found, table, wanted, identity)
     made = audited(found, about, smallest=smallest, budget=budget)
@@ -179,10 +188,7 @@ def _worked_out(
 
     assert inputs.waiting is not None
     batches = list(inputs.waiting.batches(inputs.rules, identity, AT_A_TIME, limit))
-    if not sum(len(part) for part, _ in batches):
-        raise EmptyFrameError(f"{str(inputs.waiting.file)!r} has no rows.")
     everyone = arrow().concat_tables([part for part, _ in batches], promote_options="permissive")
-    inputs.fit(method)
     with PeopleBar(len(everyone), shown=not quiet) as bar:
         found = method.recourse(
             everyone, progress=lambda done, _: bar.reached(done), time_budget=time_budget

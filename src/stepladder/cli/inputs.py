@@ -9,15 +9,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from stepladder.errors import SchemaError, listing
+from stepladder.errors import EmptyFrameError, SchemaError, listing
 
 if TYPE_CHECKING:
     from stepladder.cli.files import Table
     from stepladder.goal import Goal
     from stepladder.methods.base import Method
+    from stepladder.privacy.accountant import Budget
     from stepladder.schema import Schema
+    from stepladder.space import Space
+
+AT_A_TIME = 1000
+"""How many people are read, answered and written together."""
 
 # ---- options ----------------------------------------------------------------------------------
+
+
+def _score(given: float) -> float:
+    if not 0 < given <= 1:
+        meant = f" Did you mean {given / 100:g}?" if 1 < given <= 100 else ""
+        raise typer.BadParameter(f"{given:g} isn't a score above 0 and at most 1.{meant}")
+    return given
+
+
+def _seconds(given: float | None) -> float | None:
+    if given is not None and not given > 0:
+        raise typer.BadParameter(f"{given:g} isn't a number of seconds above 0.")
+    return given
+
 
 MODEL = typer.Option(
     help="A file (.skops, .onnx, XGBoost's .json or .ubj, LightGBM's .txt), module:name, or "
@@ -27,7 +46,10 @@ DATA = typer.Option(help="The reference table, as the model was trained on.")
 PEOPLE = typer.Option(help="The table of people who want a path.")
 SCHEMA = typer.Option(help="What can change, and how: stepladder schema.")
 
-GoalScore = Annotated[float, typer.Option(help="The score that a path has to reach.")]
+GoalScore = Annotated[
+    float,
+    typer.Option(callback=_score, help="The score that a path has to reach, at most 1."),
+]
 Desired = Annotated[
     str | None, typer.Option(help="The class that is hoped for (the second of two).")
 ]
@@ -39,10 +61,11 @@ Identity = Annotated[
     str | None, typer.Option("--id", help="The column of --people that says who each is.")
 ]
 MethodName = Annotated[str, typer.Option(help="step, dice, face, cchvae or mim.")]
-PathCount = Annotated[int | None, typer.Option(help="How many paths each person gets (3).")]
+PathCount = Annotated[int | None, typer.Option(min=1, help="How many paths each person gets (3).")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first so many people.")]
 TimeBudget = Annotated[
-    float | None, typer.Option(help="Seconds, after which whoever is left has timed_out.")
+    float | None,
+    typer.Option(callback=_seconds, help="Seconds, after which whoever is left has timed_out."),
 ]
 Epsilon = Annotated[
     float | None, typer.Option(help="A privacy budget for the rows of --data, with --delta.")
@@ -52,6 +75,12 @@ Delta = Annotated[
 ]
 LedgerFile = Annotated[
     Path | None, typer.Option(help="The file that keeps what was spent of the budget.")
+]
+Bought = Annotated[
+    Path | None,
+    typer.Option(
+        help="A .json file for what the budget buys: kept there, and used again for nothing."
+    ),
 ]
 TrustPickle = Annotated[
     bool, typer.Option("--trust-pickle", help="Open a pickled model, which can run anything.")
@@ -125,10 +154,51 @@ class Inputs:
         wanted = Goal(threshold=goal, desired=_class(asked, desired))
         return cls(rules, reference, waiting, labels, asked, wanted)
 
-    def fit(self, method: Method) -> None:
+    def space(self, *, public: bool) -> Space:
+        """The space of the reference table, once that and the model fit the schema.
+
+        A `public` one learns nothing from the table: see `Space.from_schema`.
+        """
+        from stepladder.scorer import Scorer
+        from stepladder.space import Space
+
+        frame = self.reference.frame(self.rules)
+        if not len(frame):
+            raise EmptyFrameError(f"{str(self.reference.file)!r} has no rows.")
+        with self.reference.blamed():
+            make = Space.from_schema if public else Space.fit
+            space = make(self.rules, frame)
+            values = space.read(frame, allow_missing=True)
+        whole = values[~np.isnan(values).any(axis=1)]
+        Scorer(self.model, space, self.goal).score(whole[:1])
+        return space
+
+    def check_people(self, space: Space, identity: str | None, limit: int | None) -> int:
+        """Refuse people who can't be answered, before anything is begun or paid for; count them."""
+        from stepladder.feasible import Feasible
+
+        table = self.waiting
+        assert table is not None
+        table.check_names(self.rules, identity, limit)
+        count = 0
+        for people, called in table.batches(self.rules, identity, AT_A_TIME, limit):
+            labels = np.asarray(called.to_pylist(), dtype=object)
+            with table.blamed():
+                values = space.read(people, allow_missing=True)
+                whole = ~np.isnan(values).any(axis=1)
+                Feasible.around(space, values[whole], labels[whole])
+            count += len(values)
+        if not count:
+            raise EmptyFrameError(f"{str(table.file)!r} has no rows.")
+        return count
+
+    def fit(self, method: Method, space: Space) -> None:
         frame = self.reference.frame(self.rules, [self.labels] if self.labels else [])
         carried = frame.pop(self.labels) if self.labels else None
-        method.fit(frame, self.model, schema=self.rules, goal=self.goal, labels=carried)
+        with self.reference.blamed():
+            method.fit(
+                frame, self.model, schema=self.rules, goal=self.goal, labels=carried, space=space
+            )
 
 
 def _schema(file: Path) -> Schema:
@@ -158,16 +228,36 @@ def _class(model: Any, said: str | None) -> Any:
     return int(said) if said.isdecimal() else said
 
 
-def budget_of(epsilon: float | None, delta: float | None, ledger: Path | None) -> Any:
-    """The privacy budget that was asked for, or what a ledger has left of one; None for none."""
-    from stepladder.privacy.accountant import Budget
-
-    if epsilon is None and delta is None:
-        return None if ledger is None else Budget.open(ledger)
-    if epsilon is None or delta is None:
+def is_private(
+    method: str,
+    epsilon: float | None,
+    delta: float | None,
+    ledger: Path | None,
+    bought: Path | None = None,
+) -> bool:
+    """Whether answers are to keep to a privacy budget, asked for in options that go together."""
+    if (epsilon, delta, ledger) == (None, None, None):
+        if bought is not None:
+            raise typer.BadParameter(
+                "--bought goes with a privacy budget: --epsilon and --delta, or its --ledger."
+            )
+        return False
+    if (epsilon is None) != (delta is None):
         raise typer.BadParameter(
             "--epsilon and --delta come together; about 1/n² is a usual delta."
         )
+    if method != "step":
+        raise typer.BadParameter(f"Only --method step can keep to a privacy budget; got {method}.")
+    return True
+
+
+def budget_of(epsilon: float | None, delta: float | None, ledger: Path | None) -> Budget:
+    """The privacy budget that was asked for, or what a ledger has left of one."""
+    from stepladder.privacy.accountant import Budget
+
+    if epsilon is None or delta is None:
+        assert ledger is not None
+        return Budget.open(ledger)
     return Budget(epsilon, delta, ledger=ledger)
 
 
@@ -175,7 +265,5 @@ def method_of(name: str, paths: int | None, privacy: Any) -> Method:
     """The method of that name, with what was said of it."""
     from stepladder.methods.catalogue import make
 
-    if privacy is not None and name != "step":
-        raise typer.BadParameter(f"Only --method step can keep to a privacy budget; got {name}.")
     asked = {"paths": paths, "privacy": privacy}
     return make(name, {setting: value for setting, value in asked.items() if value is not None})

@@ -61,14 +61,10 @@ class Bar:
 
 
 class PeopleBar:
-    """How many people are finished: a bar on stderr if that's a terminal, else nothing.
+    """How many people are finished, and how long the rest takes at the pace so far: a bar on stderr
+    if that's a terminal, else nothing."""
 
-    With a total, it says how long the rest takes at the pace so far; without, only how many.
-    """
-
-    def __init__(
-        self, total: int | None, *, shown: bool = True, console: Console | None = None
-    ) -> None:
+    def __init__(self, total: int, *, shown: bool = True, console: Console | None = None) -> None:
         self.total = total
         console = console or Console(stderr=True, highlight=False)
         columns = (
@@ -92,7 +88,7 @@ class PeopleBar:
     def reached(self, count: int) -> None:
         """So many are finished."""
         left = ""
-        if self.total and 0 < count < self.total:
+        if 0 < count < self.total:
             pace = (time.monotonic() - self._began) / count
             left = f"about {duration(pace * (self.total - count))} left"
         self._bar.update(self._task, completed=count, left=left)

@@ -16,10 +16,12 @@ import typer
 
 from stepladder.cli import Exit
 from stepladder.cli.inputs import (
+    AT_A_TIME,
     DATA,
     MODEL,
     PEOPLE,
     SCHEMA,
+    Bought,
     Delta,
     Desired,
     Epsilon,
@@ -35,19 +37,15 @@ from stepladder.cli.inputs import (
     TimeBudget,
     TrustPickle,
     budget_of,
+    is_private,
     method_of,
     not_read_from,
 )
-from stepladder.errors import EmptyFrameError, FrameError
 
 if TYPE_CHECKING:
-    from stepladder.cli.files import Table
     from stepladder.cli.results import Results
     from stepladder.methods.base import Method
     from stepladder.recourse import Recourse
-
-AT_A_TIME = 1000
-"""How many people are read, answered and written together."""
 
 
 def recourse(  # noqa: PLR0913, PLR0917  # an option each
@@ -70,6 +68,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     epsilon: Epsilon = None,
     delta: Delta = None,
     ledger: LedgerFile = None,
+    bought: Bought = None,
     trust_pickle: TrustPickle = False,
     quiet: Quiet = False,
     as_json: Annotated[
@@ -82,10 +81,12 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     them. Ctrl-C keeps what is finished, in a file named .partial beside the one asked for.
     """
     from stepladder.cli.results import Results, check_result_name
+    from stepladder.privacy.pay import PayOnce
 
+    private = is_private(method, epsilon, delta, ledger, bought)
     if out is not None:
         check_result_name(out)
-        not_read_from("--out", out, data, people, schema, ledger)
+        not_read_from("--out", out, data, people, schema, ledger, bought)
     inputs = Inputs.read(
         model=model,
         data=data,
@@ -99,10 +100,13 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
         quiet=quiet,
     )
     assert inputs.waiting is not None
-    chosen = method_of(method, paths, budget_of(epsilon, delta, ledger))
+    space = inputs.space(public=private)
+    total = inputs.check_people(space, identity, limit)
     with nullcontext() if out is None else Results(out) as results:
-        inputs.fit(chosen)
-        run = Run(chosen, inputs.waiting, results, limit, time_budget)
+        paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
+        chosen = method_of(method, paths, paid)
+        inputs.fit(chosen, space)
+        run = Run(chosen, results, total, time_budget)
         run.answer(inputs.waiting.batches(inputs.rules, identity, AT_A_TIME, limit), quiet)
         place = None if results is None or not run.people else results.keep(partial=run.stopped)
     if as_json:
@@ -124,9 +128,8 @@ class Run:
     """A run over a table, batch by batch, and what is known of it so far."""
 
     method: Method
-    table: Table
     results: Results | None
-    limit: int | None
+    total: int
     time_budget: float | None
     people: int = 0
     seconds: float = 0.0
@@ -138,12 +141,6 @@ class Run:
     """how many those are"""
     privacy: Any = None
 
-    @property
-    def total(self) -> int | None:
-        """How many people there will be; None where only reading the file would tell."""
-        known = [count for count in (self.table.rows, self.limit) if count is not None]
-        return min(known) if self.table.rows is not None else None
-
     def answer(self, batches: Iterable[tuple[Any, Any]], quiet: bool) -> None:
         """Answer batches of people until they, or the user's patience, come to an end."""
         from stepladder.cli.progress import PeopleBar
@@ -152,10 +149,14 @@ class Run:
         began = time.monotonic()
         try:
             with PeopleBar(self.total, shown=not quiet) as bar:
+
+                def reached(done: int, _: int) -> None:
+                    bar.reached(self.people + done)
+
                 for people, names in batches:
-                    before, spent = self.people, time.monotonic() - began
-                    budget = self.time_budget and max(self.time_budget - spent, 1e-9)
-                    found = self._asked(people, lambda n, _, b=before: bar.reached(b + n), budget)
+                    spent = time.monotonic() - began
+                    left = self.time_budget and max(self.time_budget - spent, 1e-9)
+                    found = self.method.recourse(people, progress=reached, time_budget=left)
                     with uninterrupted():
                         if self.results is not None:
                             self.results.add(found, names)
@@ -164,16 +165,6 @@ class Run:
         except KeyboardInterrupt:
             self.stopped = True
         self.seconds = time.monotonic() - began
-        if not (self.people or self.stopped):
-            raise EmptyFrameError(f"{str(self.table.file)!r} has no rows.")
-
-    def _asked(self, people: Any, progress: Any, budget: float | None) -> Recourse:
-        try:
-            return self.method.recourse(people, progress=progress, time_budget=budget)
-        except FrameError as error:
-            where = f"From row {self.people:,} on, counted there from 0 again: "
-            place = f"{str(self.table.file)!r}: {where if self.people else ''}"
-            raise type(error)(f"{place}{error}") from error
 
     def _count(self, found: Recourse) -> None:
         from stepladder.metrics import each
@@ -208,9 +199,8 @@ def _say(run: Run, place: Path | None) -> None:
     from stepladder.cli.results import RESULTS
 
     if run.stopped:
-        of = f" of {run.total:,}" if run.total else ""
         kept = f"are kept in {place}" if place else "were finished, and nothing was written"
-        typer.echo(f"Stopped. {run.people:,}{of} people {kept}.", err=True)
+        typer.echo(f"Stopped. {run.people:,} of {run.total:,} people {kept}.", err=True)
         return
     reached, before = run.outcomes["reached"], run.outcomes["already_positive"]
     rest = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stepladder.cli.inputs import names
-from stepladder.errors import ResultError
+from stepladder.errors import DtypeError, MissingValueError, ResultError
 
 if TYPE_CHECKING:
     from stepladder.feature import Feature
@@ -20,7 +20,10 @@ MANY = 50
 
 HEADER = """\
 # What the features of {table} are, and how a person may change them.
-# It was guessed: no table says what can be asked of anybody. Check every feature.
+#
+# It was guessed, and no table says what can be asked of anybody. So check every feature: can it
+# change, and which way? Where does it end? What do people call it? A setting behind "# " is a
+# suggestion; take the "# " away to use it.
 #
 #   kind      numeric; categorical (levels without an order); ordinal (levels, the lowest first)
 #   change    any (if left out), increase, decrease or never
@@ -37,6 +40,7 @@ HEADER = """\
 #   percent   true: a share, shown as per cent
 #   times     what to multiply a number by to get its unit, such as 1000
 #   rise, fall  what to tell a person to do
+features:
 """
 
 FEW_DECIMALS = 4
@@ -67,16 +71,31 @@ def schema(
     opened, left_out = Table(table), names(label)
     opened.require(left_out, "--label")
     frame = opened.frame().drop(columns=left_out)
-    guessed = _with_decimals(
-        Schema.infer(frame, never=names(never), increase=names(increase), decrease=names(decrease)),
-        frame,
-    )
+    try:
+        guessed = Schema.infer(
+            frame, never=names(never), increase=names(increase), decrease=names(decrease)
+        )
+    except (DtypeError, MissingValueError) as error:
+        unfit = [name for name in frame if not _fits(frame[[name]])]
+        way_out = f"To drop it here: --label {','.join([*left_out, *unfit])}"
+        raise type(error)(f"{error} {way_out}") from error
+    guessed = _with_decimals(guessed, frame)
     text = _commented(guessed, frame, table.name)
     if out is None:
         typer.echo(text, nl=False)
         return
     write_text(text, out)
     typer.echo(f"Written to {out}: {len(guessed)} features to check.", err=True)
+
+
+def _fits(column: Any) -> bool:
+    """Whether a frame of one column can be guessed."""
+    from stepladder.schema import Schema
+
+    try:
+        return bool(Schema.infer(column))
+    except (DtypeError, MissingValueError):
+        return False
 
 
 def _with_decimals(schema: Schema, frame: Any) -> Schema:
@@ -97,11 +116,35 @@ def _with_decimals(schema: Schema, frame: Any) -> Schema:
 
 def _commented(schema: Schema, frame: Any, table: str) -> str:
     """The schema as YAML, with what each setting means and what was seen of each feature."""
-    parts = [HEADER.format(table=" ".join(table.split())), "features:\n"]
-    for feature, entry in zip(schema.features, schema.to_dict()["features"], strict=True):
-        said = {"name": entry.pop("name"), "kind": entry.pop("kind"), "change": "any", **entry}
-        parts += [f"# {_seen(feature, frame[feature.name])}\n", _yaml(said)]
-    return "".join(parts)
+    entries = schema.to_dict()["features"]
+    return HEADER.format(table=" ".join(table.split())) + "\n".join(
+        _entry(feature, said, frame[feature.name])
+        for feature, said in zip(schema.features, entries, strict=True)
+    )
+
+
+def _entry(feature: Feature, said: dict[str, Any], column: Any) -> str:
+    """A feature as an item of a list, a setting a line; what may be added stands behind a #."""
+    said = {"name": said["name"], "kind": said["kind"], "change": "any", **said}
+    lines = [_line(key, value) + _or(feature, key) for key, value in said.items()]
+    if feature.kind == "numeric":
+        if ends := _ends(column):
+            lines.append(f"# {_line('bounds', ends)}  # as seen; null for an open end")
+        lines.append(f"# {_line('unit', '')}  # such as $ or years")
+    lines.append(indent(_line("label", feature.label), "# "))
+    return f"# {_seen(feature, column)}\n- " + indent("\n".join(lines), "  ")[2:] + "\n"
+
+
+def _or(feature: Feature, setting: str) -> str:
+    """What a setting could be instead, as a comment."""
+    from stepladder.feature import Categorical, Change
+
+    if setting == "change":
+        known = list(Change) if feature.ordered else [Change.ANY, Change.NEVER]
+        return f"  # or {', '.join(how.value for how in known if how is not feature.change)}"
+    if setting == "kind" and isinstance(feature, Categorical) and len(feature.levels or ()) > 2:
+        return "  # ordinal if the levels have an order; then list the lowest first"
+    return ""
 
 
 def _seen(feature: Feature, column: Any) -> str:
@@ -109,14 +152,21 @@ def _seen(feature: Feature, column: Any) -> str:
     missing = int(column.isna().sum())
     gaps = f"; {missing:,} missing" if missing else ""
     if feature.kind == "numeric":
-        return f"seen: {column.min():.10g} to {column.max():.10g}{gaps}"
+        return f"seen: {' to '.join(f'{end:.10g}' for end in _ends(column)) or 'nothing'}{gaps}"
     count = column.nunique()
     many = "; is it a name for something? then leave it out" if count > MANY else ""
     return f"seen: {count:,} {'level' if count == 1 else 'levels'}{gaps}{many}"
 
 
-def _yaml(entry: dict[str, Any]) -> str:
-    """A feature as an item of a list: a setting a line."""
+def _ends(column: Any) -> list[float]:
+    """The lowest and the highest number of a column; nothing if it holds none."""
+    seen = column.dropna().to_numpy(dtype=float)
+    ends = [seen.min(), seen.max()] if len(seen) else []
+    return [int(end) if end.is_integer() else float(end) for end in ends]
+
+
+def _line(setting: str, value: Any) -> str:
+    """A setting as YAML."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
@@ -126,10 +176,9 @@ def _yaml(entry: dict[str, Any]) -> str:
         return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)
 
     Dumper.add_representer(list, bracketed)
-    item = ""
+    text = ""
     for as_it_is in (True, False):  # YAML folds exotic line ends; escaped they survive
-        text = yaml.dump(entry, Dumper=Dumper, sort_keys=False, allow_unicode=as_it_is)
-        item = "- " + indent(text, "  ")[2:]
-        if yaml.safe_load(item) == [entry]:
+        text = yaml.dump({setting: value}, Dumper=Dumper, allow_unicode=as_it_is)
+        if yaml.safe_load(text) == {setting: value}:
             break
-    return item
+    return text.rstrip("\n")

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import re
-import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import typer
 
-from stepladder.cli import Exit
+from stepladder.cli import Exit, typed
 from stepladder.cli.files import write_text
 from stepladder.cli.results import uninterrupted
-from stepladder.errors import ParameterError, StepladderError, listing, nearest
-from stepladder.feature import Change, Feature, Numeric
+from stepladder.errors import ParameterError, StepladderError, nearest
+from stepladder.feature import Change, Feature
 from stepladder.methods.step import StEP
 from stepladder.methods.walk import Offer, Walk
 from stepladder.privacy.pay import PayPerDirection
@@ -30,20 +28,32 @@ from stepladder.view.why import why_not
 
 PROMPT = "> "
 
-HINT = "A number, happened, lock, unlock, why, history, save or quit; help says more."
+HINT = "Say an offer's number, happened, lock, why, history, save, quit; or help."
 
 HELP = """\
-  2                     offer 2 was taken
-  happened              something else happened: tell it feature by feature
-  happened income=2350  or in one line, as many as there are
-  lock income           income can't change; unlock income: it can after all
-  offers                where they stand and what could come next, once more
-  why                   why there's no route
-  history               what happened so far
-  save                  keep the walk in its file
-  quit                  keep it and leave; so do Ctrl-D and Ctrl-C"""
+  1, take 1   offer 1 was taken
+  happened    something else happened; you are asked feature by feature
+  happened {told}
+              the same in one line, as values are shown; = and quotes may be
+              used, and commas go between: {signs}
+  lock {label}
+              that can't change; unlock {label}: it can after all
+  offers      where they stand and what could come next, once more
+  why         why there's no route
+  history     what happened so far
+  save        keep the walk in its file
+  quit        keep it and leave; so do Ctrl-D and Ctrl-C"""
 
-THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
+DID = {
+    "start": "began",
+    "take": "took",
+    "observe": "happened",
+    "lock": "locked",
+    "unlock": "unlocked",
+}
+"""What each event is called when it's told."""
+
+OFFER = re.compile(r"(?:take\s+)?(?:offer\s+)?#?(\d{1,6})\.?", re.IGNORECASE)
 
 
 class Session:
@@ -55,10 +65,13 @@ class Session:
     def __init__(self, step: StEP, walk: Walk, file: Path | None) -> None:
         self.step, self.walk, self.file = step, walk, file
         self.space, self.goal = step.space_, step.scorer_.goal
+        self.values = self.space.read(walk.row)
+        """(1, features) where the person stands"""
         self.offers: list[Offer] | None = None
         """None until they are made from where the person is"""
         self.scripted = not sys.stdin.isatty()
         self.commands: dict[str, Callable[[str], None]] = {
+            "take": self.take,
             "happened": self.happened,
             "lock": self.lock,
             "unlock": self.unlock,
@@ -66,7 +79,7 @@ class Session:
             "why": self.why,
             "history": self.history,
             "save": self.saved,
-            "help": lambda _: typer.echo(HELP),
+            "help": self.help,
         }
 
     def run(self) -> Exit:
@@ -101,7 +114,7 @@ class Session:
         except StepladderError as error:
             if self.scripted:  # what follows was meant for another place
                 raise
-            typer.echo(str(error), err=True)
+            say(str(error), err=True)
         return True
 
     def do(self, line: str) -> None:
@@ -109,11 +122,11 @@ class Session:
         if not line:
             if not self.scripted:
                 self.show("")
-        elif word.isdecimal() and not rest:
-            self.take(int(word))
+        elif OFFER.fullmatch(line):
+            self.take(line)
         elif word.lower() in self.commands:
             self.commands[word.lower()](rest.strip())
-        elif "=" in line:
+        elif "=" in line or typed.begins_with_feature(self.space.schema, line):
             self.happened(line)
         else:
             raise ParameterError(f"{line!r} isn't known.{nearest(word, self.commands)} {HINT}")
@@ -131,28 +144,33 @@ class Session:
         """Something happens, and is kept: wholly, whatever keys are pressed."""
         with uninterrupted():
             yield
-            self.offers = None
+            self.values, self.offers = self.space.read(self.walk.row), None
             self.save()
 
-    def take(self, number: int) -> None:
+    def take(self, said: str) -> None:
         if self.walk.done:
             raise ParameterError("It's a yes already, so nothing more is offered.")
         if self.offers is None:
             raise ParameterError("Nothing was offered from here yet; ask for it: offers.")
-        if not 1 <= number <= len(self.offers):
-            most = len(self.offers)
-            there = f"there are 1 to {most}" if most else "there are none from here"
-            raise ParameterError(f"There is no offer {number}: {there}.")
-        path = self.offers[number - 1].path
+        most, number = len(self.offers), OFFER.fullmatch(said)
+        there = f"there are 1 to {most}" if most > 1 else "there is only offer 1"
+        if not most:
+            raise ParameterError("There are no offers from here; why says what is in the way.")
+        if number is None:
+            raise ParameterError(f"Which offer was taken? Such as: take 1; {there}.")
+        if not 1 <= int(number[1]) <= most:
+            raise ParameterError(f"There is no offer {int(number[1])}: {there}.")
+        path, before = self.offers[int(number[1]) - 1].path, self.values
         with self.event():
             self.walk.take(path)
+        say(f"Taken: {self.moved(before, self.values)}.")
         self.next()
 
     def happened(self, rest: str) -> None:
         told = self.told(rest) if rest else self.asked()
         today = self.values
         after = today.copy()
-        for place, value in told.items():
+        for place, value in told:
             after[0, place] = value
         if (after == today).all():
             typer.echo("Nothing is different from before.")
@@ -162,73 +180,70 @@ class Session:
         say(f"Noted: {self.moved(today, after)}.")
         self.next()
 
-    def told(self, said: str) -> dict[int, float]:
-        """What `feature=value …` says; words without a sign belong to the value before them."""
-        try:
-            parts = shlex.split(said)
-        except ValueError as error:
-            raise ParameterError(f"Can't read {said!r}: {error}.") from error
-        pairs = list[str]()
-        for part in parts:
-            if "=" in part:
-                pairs.append(part)
-            elif pairs:
-                pairs[-1] += f" {part}"
-            else:
-                raise ParameterError(f"Expected feature=value, such as income=2350; got {part!r}.")
-        told = {}
-        for pair in pairs:
-            name, _, value = pair.partition("=")
-            place = self.place(name)
-            told[place] = self.value(place, value.rstrip(","))
-        return told
+    def told(self, said: str) -> Iterator[tuple[int, float]]:
+        """What a line tells."""
+        for place, value in typed.pairs(self.space.schema, said):
+            yield place, self.read_value(place, value)
 
-    def asked(self) -> dict[int, float]:
+    def asked(self) -> Iterator[tuple[int, float]]:
         """What they say of each feature; of most of them, nothing."""
         typer.echo("What is it now? Enter for what hasn't changed.")
-        told = {}
         for place, feature in enumerate(self.space.schema.features):
-            now = words.value(feature, self.shown(self.values, place))
-            while said := self.read(f"{feature.label} ({now}): ").strip():
+            while said := self.read(f"{feature.label} ({self.now(place)}): ").strip():
                 try:
-                    told[place] = self.value(place, said)
+                    yield place, self.read_value(place, said)
                     break
                 except ParameterError as error:
                     if self.scripted:
                         raise
-                    typer.echo(str(error), err=True)
-        return told
+                    say(str(error), err=True)
 
-    def lock(self, name: str) -> None:
-        feature = self.feature(name)
-        with self.event():
-            self.walk.lock(feature.name)
-        typer.echo(f"Locked: {feature.label}.")
+    def lock(self, said: str) -> None:
+        for feature in self.named(said):
+            with self.event():
+                self.walk.lock(feature.name)
+            typer.echo(f"Locked: {feature.label}.")
         self.next()
 
-    def unlock(self, name: str) -> None:
-        feature = self.feature(name)
-        with self.event():
-            self.walk.unlock(feature.name)
-        typer.echo(f"No longer locked: {feature.label}.")
+    def unlock(self, said: str) -> None:
+        features = self.named(said)
+        for feature in features:
+            if feature.name not in self.walk.locked:
+                labels = [self.space.schema[name].label for name in self.walk.locked]
+                locked = f"only {words.listed(labels)}" if labels else "nothing is"
+                raise ParameterError(f"{feature.label} isn't locked; {locked}.")
+        for feature in features:
+            with self.event():
+                self.walk.unlock(feature.name)
+            typer.echo(f"No longer locked: {feature.label}.")
         self.next()
 
     # ---- what is said ---------------------------------------------------------------------
 
+    def help(self, _: str) -> None:
+        """The commands, with features that this person has."""
+        features = self.space.schema.features
+        places = [p for p, feature in enumerate(features) if feature.change is not Change.NEVER]
+        first, *more = (places or list(range(len(features))))[:2]
+        label = features[first].label
+        told = ", ".join(f"{features[p].label} {self.now(p)}" for p in (first, *more))
+        signs = f'"{label}" = "{self.now(first)}"'
+        typer.echo(HELP.format(told=told, signs=signs, label=label))
+
     def show(self, _: str) -> None:
         """Where they stand, and offers, paid for if need be."""
         self.standing()
+        typer.echo()
         self.offer()
 
     def standing(self) -> None:
         """The person's row, in words."""
-        features, values = self.space.schema.features, self.values
+        features = self.space.schema.features
         width = max(len(feature.label) for feature in features)
         for place, feature in enumerate(features):
             never = " (can't change)" if feature.change is Change.NEVER else ""
             held = " (locked)" if feature.name in self.walk.locked else never
-            value = words.value(feature, self.shown(values, place))
-            typer.echo(f"  {feature.label:<{width}}  {value}{held}")
+            typer.echo(f"  {feature.label:<{width}}  {self.now(place)}{held}")
 
     def next(self) -> None:
         """Where that leads, unless it would cost something to say."""
@@ -247,7 +262,7 @@ class Session:
         typer.echo(self.scored)
         before = self.step.guarantee()
         try:
-            self.offers = self.walk.directions()
+            self.offers = self.merged(self.walk.directions())
         finally:
             if before is not None:
                 self.save()  # what was paid for is kept
@@ -259,6 +274,17 @@ class Session:
             self.privacy()
         if not self.scripted:
             typer.echo(HINT)
+
+    def merged(self, offers: Iterable[Offer]) -> list[Offer]:
+        """The offers without those that ask for the same as one that is nearer to a yes."""
+        different: dict[tuple[str, ...], Offer] = {}
+        for made in offers:
+            asked = (
+                words.change(self.space.schema[asked.feature], asked.before, asked.after)
+                for asked in made.changes
+            )
+            different.setdefault(tuple(asked), made)
+        return list(different.values())
 
     @property
     def scored(self) -> str:
@@ -283,8 +309,7 @@ class Session:
         before: Floats | None = None
         for number, event in enumerate(self.walk.history, 1):
             after = self.read_row(event["row"])
-            did = {"start": "began", "take": "took", "observe": "happened"}
-            what = did.get(event["event"], event["event"])
+            what = DID[event["event"]]
             if "feature" in event:
                 what += f" {self.space.schema[event['feature']].label}"
             elif before is not None:
@@ -323,91 +348,44 @@ class Session:
 
     # ---- values ---------------------------------------------------------------------------
 
-    @property
-    def values(self) -> Floats:
-        """(1, features) where the person stands."""
-        return self.space.read(self.walk.row)
-
     def read_row(self, row: dict[str, Any]) -> Floats:
         return self.space.read(pd.DataFrame({name: [cell] for name, cell in row.items()}))
 
     def shown(self, values: Floats, place: int) -> Any:
         return self.space.shown(place, float(values[0, place]))
 
+    def now(self, place: int) -> str:
+        """What they have of a feature, in words."""
+        return words.value(self.space.schema.features[place], self.shown(self.values, place))
+
     def moved(self, before: Floats, after: Floats) -> str:
-        """What is different, and isn't asked of anybody any more."""
+        """What is different, as plans say it, though it isn't asked of anybody any more."""
         said = []
-        for place, feature in enumerate(self.space.schema.features):
-            was, now = (words.value(feature, self.shown(v, place)) for v in (before, after))
-            if before[0, place] != after[0, place]:
-                said.append(f"{feature.label} from {was} to {now}")
+        for place in np.flatnonzero(before[0] != after[0]).tolist():
+            feature = self.space.schema.features[place]
+            change = (feature, self.shown(before, place), self.shown(after, place))
+            values = words.change(*change).removeprefix(words.action(*change)).lstrip(": ")
+            said.append(f"{feature.label} {values}")
         return "; ".join(said)
 
-    def place(self, name: str) -> int:
-        """The feature of a name or label, however its letters are written."""
-        said = name.strip().strip("\"'").casefold()
-        for place, feature in enumerate(self.space.schema.features):
-            if said in (feature.name.casefold(), feature.label.casefold()):
-                return place
-        return self.space.schema.position(name.strip())
+    def named(self, said: str) -> list[Feature]:
+        return [
+            self.space.schema.features[place] for place in typed.places(self.space.schema, said)
+        ]
 
-    def feature(self, name: str) -> Feature:
-        if not name:
-            raise ParameterError(
-                f"Which feature? There are {listing(self.space.schema.names, most=20)}."
-            )
-        return self.space.schema.features[self.place(name)]
-
-    def value(self, place: int, said: str) -> float:
-        """A value as it's shown, and as rows have it."""
+    def read_value(self, place: int, said: str) -> float:
         feature = self.space.schema.features[place]
-        if isinstance(feature, Numeric):
-            now = words.value(feature, self.shown(self.values, place))
-            return number(feature, said, now)
-        levels = feature.levels or ()
-        for same in (str, str.casefold):
-            for code, level in enumerate(levels):
-                if same(said.strip()) in (same(str(level)), same(words.value(feature, level))):
-                    return float(code)
-        raise ParameterError(
-            f"{feature.label} is one of {listing(map(str, levels), most=20)}; got {said!r}."
-            f"{nearest(said, levels)}"
-        )
+        return typed.value(feature, said, self.shown(self.values, place))
 
 
-def number(feature: Numeric, said: str, now: str) -> float:
-    """A number as people write it, in the unit it's shown in.
-
-    >>> number(Numeric("income", unit="$ a month"), "$3,200", "$3,000 a month")
-    3200.0
-    >>> number(Numeric("share", percent=True), "35%", "40%")
-    0.35
-    """
-    text = said.replace("−", "-")
-    for part in ("%", *feature.unit.split(" ", 1)):
-        text = text.replace(part, "") if part else text
-    text = text.strip()
-    text = text.replace(",", "") if THOUSANDS.fullmatch(text) else text
-    try:
-        raw = float(Decimal(text) / Decimal(str(100 if feature.percent else feature.times)))
-    except ArithmeticError:
-        raw = math.nan
-    if not math.isfinite(raw):
-        raise ParameterError(f"{feature.label} is a number, now {now}; got {said!r}.")
-    if feature.integer and not raw.is_integer():
-        raise ParameterError(f"{feature.label} is a whole number, now {now}; got {said!r}.")
-    return raw
-
-
-def say(text: str, lead: str = "") -> None:
+def say(text: str, lead: str = "", *, err: bool = False) -> None:
     """A paragraph, its lines after the first indented to where it began."""
-    typer.echo(
-        textwrap.fill(
-            text,
-            words.WIDTH,
-            initial_indent=lead,
-            subsequent_indent=" " * len(lead),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+    filled = textwrap.fill(
+        text,
+        words.WIDTH,
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_long_words=False,
+        break_on_hyphens=False,
     )
+    typer.echo(filled, err=err)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stepladder.cli.inputs import (
+    AT_A_TIME,
     DATA,
     MODEL,
     SCHEMA,
@@ -23,11 +24,23 @@ from stepladder.cli.inputs import (
     PathCount,
     TrustPickle,
     budget_of,
+    is_private,
     method_of,
     names,
     not_read_from,
 )
-from stepladder.errors import FrameError, ParameterError, ResultError, listing, nearest
+from stepladder.errors import (
+    ColumnError,
+    DtypeError,
+    FrameError,
+    ParameterError,
+    ResultError,
+    listing,
+    nearest,
+)
+
+if TYPE_CHECKING:
+    from stepladder.schema import Schema
 
 
 def walk(  # noqa: PLR0913, PLR0917  # an option each
@@ -65,9 +78,11 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
     """
     from stepladder.cli.files import check_place
     from stepladder.cli.session import Session
+    from stepladder.cli.typed import place as place_of
     from stepladder.methods.step import StEP
     from stepladder.privacy.pay import PayPerDirection
 
+    private = is_private("step", epsilon, delta, ledger)
     if resume is not None:
         if person is not None or row is not None:
             raise typer.BadParameter("--resume says who it is; leave out --person and --row.")
@@ -100,17 +115,18 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
         identity=identity,
         trust_pickle=trust_pickle,
     )
-    locked = names(lock)
-    for name in locked:
-        inputs.rules.position(name)
+    locked = [inputs.rules.names[place_of(inputs.rules, name)] for name in names(lock)]
     if person is not None:
         told = _person(inputs, identity, person)
+    elif row is not None and told is not None:
+        _check_row(told, inputs.rules, row)
     if place is not None:
         check_place(place)
-    budget = budget_of(epsilon, delta, ledger)
-    step = method_of("step", paths, None if budget is None else PayPerDirection(budget))
+    space = inputs.space(public=private)
+    paid = PayPerDirection(budget_of(epsilon, delta, ledger)) if private else None
+    step = method_of("step", paths, paid)
     assert isinstance(step, StEP)
-    inputs.fit(step)
+    inputs.fit(step, space)
     walked = step.walk(told) if begun is None else step.resume(begun)
     for name in locked:
         walked.lock(name)
@@ -139,10 +155,26 @@ def _row(file: Path) -> dict[str, Any]:
     return row
 
 
+def _check_row(row: dict[str, Any], rules: Schema, file: Path) -> None:
+    """Refuse a row that lacks a column of the schema, has another, or has words for a number."""
+    for name in rules.columns:
+        if name not in row:
+            raise ColumnError(
+                f"{str(file)!r} has no {name!r}, which the schema names.{nearest(name, row)}"
+            )
+    for name, cell in row.items():
+        if name not in rules.columns:
+            raise ColumnError(
+                f"{str(file)!r} has {name!r}, which the schema doesn't name; take it out."
+                f"{nearest(name, rules.columns)}"
+            )
+        wordy = isinstance(cell, str | bool) and name in rules.names
+        if wordy and rules[name].kind == "numeric":
+            raise DtypeError(f"{str(file)!r}: {name!r} is a number, but stands there as {cell!r}.")
+
+
 def _person(inputs: Inputs, identity: str | None, wanted: str) -> Any:
     """The row of whoever is called so: a PyArrow table of one."""
-    from stepladder.cli.recourse import AT_A_TIME
-
     assert inputs.waiting is not None
     found, known = [], list[str]()
     for people, called in inputs.waiting.batches(inputs.rules, identity, AT_A_TIME, None):

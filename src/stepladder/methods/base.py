@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from stepladder.errors import (
 from stepladder.feasible import Feasible, allowed
 from stepladder.frames import Frame, Template
 from stepladder.goal import Goal
+from stepladder.loading import load
 from stepladder.methods.pace import Pace, Progress
 from stepladder.path import Outcome, Path
 from stepladder.privacy.pay import Guarantee
@@ -118,7 +120,8 @@ class Method(ABC):
         """Learn from the rows of `train`, above all from its positives.
 
         train   the reference rows, in raw units
-        model   anything that scores them: see `stepladder.scorer`
+        model   anything that scores them: see `stepladder.scorer`; or the name of a model file, an
+                import path or an address: see `stepladder.loading`
         labels  where given, a positive must also carry the desired label
         space   an encoding made elsewhere; else it's fitted on `train`, or, where nothing may be
                 learned from that, taken from the schema
@@ -128,7 +131,8 @@ class Method(ABC):
         if not len(values):
             raise EmptyFrameError("The reference frame has no rows.")
         whole = np.asarray(~np.isnan(values).any(axis=1))
-        scorer = Scorer(model, space, goal or Goal())
+        named = isinstance(model, str | PathLike)
+        scorer = Scorer(load(model) if named else model, space, goal or Goal())
         scores = scorer.score(values[whole])
         accepted = scorer.met(scores)
         positive = accepted & _labelled(labels, len(values), scorer)[whole]
@@ -399,8 +403,8 @@ def _chosen_space(
         )
     if not space.changeable.any():
         raise SchemaError(
-            "Every feature of the schema has change='never', so nobody can become anything "
-            "else. Let at least one feature change."
+            "Every feature of the schema never changes, so nobody can become anything else. "
+            "Let at least one feature change."
         )
     return space
 
@@ -424,10 +428,10 @@ def _no_positives(scorer: Scorer, scores: Floats, accepted: Mask, rows: int) -> 
     if accepted.any():
         return (
             f"The model accepts {int(accepted.sum())} of {rows} reference rows, but none of them "
-            "carries the desired label. Leave labels out, or check Goal(desired=…)."
+            "carries the desired label. Leave labels out, or check which class is desired."
         )
     best = scores[scorer.goal.margin(scores).argmax()]
     return (
         f"None of the {rows} reference rows meets the goal ({scorer.goal}); the nearest scores "
-        f"{best:.3f}. Lower the threshold, check Goal(desired=…), or give more rows."
+        f"{best:.3f}. Lower the goal, check which class is desired, or give more rows."
     )

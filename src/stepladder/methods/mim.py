@@ -51,7 +51,7 @@ class MIM(Method):
         if whole("paths", paths, 1) != 1:
             raise ParameterError(
                 f"MIM has one direction, so paths must be 1; got {paths!r}. "
-                "For several paths use a method that has them, such as sl.StEP."
+                "For several paths use a method that has them, such as StEP."
             )
         self.paths = 1
         self.step_size = number("step_size", step_size, above=0.0)

@@ -18,6 +18,7 @@ import pandas as pd
 
 from stepladder import frames, markup
 from stepladder.errors import (
+    BoundsError,
     FrameError,
     MissingValueError,
     ParameterError,
@@ -26,13 +27,14 @@ from stepladder.errors import (
     listing,
 )
 from stepladder.feasible import Feasible
-from stepladder.feature import Change
+from stepladder.feature import Change, Numeric, moved, value
 from stepladder.frames import Frame
 from stepladder.methods.pace import Pace
 from stepladder.path import Outcome, Path
 from stepladder.privacy.pay import Guarantee, PayPerDirection
 from stepladder.schema import Schema
 from stepladder.space import Floats
+from stepladder.spoken import needed, score
 
 if TYPE_CHECKING:
     from stepladder.methods.step import StEP
@@ -133,20 +135,34 @@ class Walk:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: where the person stands, and the offers, if they're to be had."""
-        here = markup.table(["feature", "now"], self._named(self._row[0]).items())
+        space, goal = self._step.space_, self._step.scorer_.goal
+        title = f"The score is {score(goal, self.score)}; a yes takes {needed(goal)}"
+        here = [
+            (
+                feature.label,
+                value(feature, space.shown(f, self._row[0, f])),
+                "locked" if feature.name in self._locked else feature.change.value,
+            )
+            for f, feature in enumerate(space.schema.features)
+        ]
+        now = markup.table(["feature", "now", "may change"], here)
         if self.done or self._unasked or not (offers := self.directions()):
-            return markup.block(repr(self), here, markup.paragraph(self.reason))
+            return markup.block(title, now, markup.paragraph(self.reason))
         rows = [
             [
                 offer.path,
-                "; ".join(str(change) for change in offer.changes),
-                f"{offer.score:.3f}",
+                "; ".join(
+                    moved(space.schema[asked.feature], asked.before, asked.after)
+                    for asked in offer.changes
+                ),
+                score(goal, offer.score),
                 offer.steps_left,
+                "yes" if offer.reaches_goal else "not yet",
             ]
             for offer in offers
         ]
-        heads = ["path", "next step", "score then", "steps after it"]
-        return markup.block(repr(self), here, markup.table(heads, rows))
+        heads = ["path", "next step", "score then", "steps after it", "leads to a yes"]
+        return markup.block(title, now, markup.table(heads, rows, numbers=[0, 2, 3]))
 
     @property
     def privacy(self) -> Guarantee | None:
@@ -289,7 +305,7 @@ class Walk:
             raise
         except (StepladderError, KeyError, TypeError, ValueError) as error:
             raise ResultError(
-                f"This isn't a walk saved by to_json() ({type(error).__name__}: {error})."
+                f"This isn't a walk that was saved ({type(error).__name__}: {error})."
             ) from error
         return walk
 
@@ -402,8 +418,28 @@ def _read_row(step: StEP, row: Any) -> Floats:
         gone = step.space_.schema.names[int(np.flatnonzero(np.isnan(values[0]))[0])]
         raise MissingValueError(f"{gone!r} has no value. A walk needs the whole row; fill it in.")
     if not step.is_published:
-        Feasible.around(step.space_, values)  # refuses bounds that the row already breaks
+        try:
+            Feasible.around(step.space_, values)
+        except BoundsError:
+            raise BoundsError(_beyond(step.space_.schema, values[0])) from None
     return values
+
+
+def _beyond(schema: Schema, row: Floats) -> str:
+    """Which bounds a row breaks already, said of one person."""
+    feature, told = next(
+        (feature, told)
+        for feature, told in zip(schema.features, row.tolist(), strict=True)
+        if isinstance(feature, Numeric) and not feature.limits[0] <= told <= feature.limits[1]
+    )
+    low, high = (None if end is None else _number(end) for end in feature.bounds)
+    rule = f"between {low} and {high}"
+    if low is None or high is None:
+        rule = f"at most {high}" if low is None else f"at least {low}"
+    return (
+        f"{feature.name!r} can't be {_number(told)}: the schema says {rule}. Correct it, or widen "
+        "the schema's bounds."
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -119,13 +119,13 @@ class Budget:
         within = _number(epsilon), _number(delta)
         if not _EPSILONS[0] <= within[0] <= _EPSILONS[1]:
             raise ParameterError(
-                "The epsilon of a Budget must be a number above 0, from "
+                "The epsilon of a privacy budget must be a number above 0, from "
                 f"{_EPSILONS[0]:g} to {_EPSILONS[1]:g}. Got {epsilon!r} instead; "
                 "1 is a usual choice, and less is more private."
             )
         if not _LEAST_DELTA <= within[1] < 1:
             raise ParameterError(
-                "The delta of a Budget must be a number above 0 and below 1, at least "
+                "The delta of a privacy budget must be a number above 0 and below 1, at least "
                 f"{_LEAST_DELTA:g}. Got {delta!r} instead; "
                 "about 1/n² for a table of n rows is usual."
             )
@@ -135,7 +135,8 @@ class Budget:
         except ValueError:
             known = ", ".join(repr(kind) for kind in Neighbours)
             raise ParameterError(
-                f"The neighbours of a Budget must be one of {known}. Got {neighbours!r} instead."
+                f"The neighbours of a privacy budget must be one of {known}. Got {neighbours!r} "
+                "instead."
             ) from None
         self._use(
             Memory(*within, whose) if ledger is None else File.make(_path(ledger), *within, whose)

@@ -184,7 +184,8 @@ class File(Ledger):
         if found != asked:
             raise BudgetError(
                 f"The ledger {path} was made for {found}, not for {asked}, and that can't be "
-                "changed. Open it as it is with Budget.open(path), or name another file."
+                "changed. Open it as it is (Budget.open(path), or --ledger without --epsilon and "
+                "--delta), or name another file."
             )
         return cls(path, found)
 
@@ -325,7 +326,7 @@ def _sentence(error: sqlite3.Error, path: Path) -> str:
     if code == sqlite3.SQLITE_CANTOPEN and not path.exists():
         return (
             f"There is no ledger at {path}, or it can't be made there. Put the lost one back, or "
-            "make a new one with Budget(epsilon, delta, ledger=path) where you may write."
+            "make a new one, with an epsilon and a delta, where you may write."
         )
     if code in (
         sqlite3.SQLITE_CANTOPEN,

@@ -199,7 +199,7 @@ def _rest(budget: Budget) -> float:
     rest = budget.rest
     if rest * budget.epsilon < 1e-9 or not math.isfinite(rest):
         raise BudgetError(
-            f"Nothing is left to spend: {budget.statement}. Only a private reference set that was "
-            "saved, with sl.PayOnce(budget, saved='facts.json'), can be used again for nothing."
+            f"Nothing is left to spend: {budget.statement}. Only what was bought before and kept "
+            "in a file (PayOnce's saved, or --bought) can be used again for nothing."
         )
     return rest

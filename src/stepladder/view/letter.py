@@ -2,6 +2,9 @@
 
 The reasons are read off the routes that were found: what most of them change, and whether that is
 enough by itself. They say what would lead to another answer, not how things came to be as they are.
+
+Printed, a letter is one page. Every route is told in a sentence; its steps are a table, as long as
+there is room for one.
 """
 
 from __future__ import annotations
@@ -10,24 +13,35 @@ import datetime as dt
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from itertools import accumulate, chain
 
 import numpy as np
 
-from stepladder.feature import Change, Feature
+from stepladder.feature import Change, Feature, Numeric
 from stepladder.recourse import Recourse
 from stepladder.view import words
-from stepladder.view.page import render, write
+from stepladder.view.page import Table, render, write
 
 __all__ = ["letter", "reasons", "write"]
 
 MAIN = 4
 """How many reasons a letter gives, at most."""
 
-LINE = 90
+LINE = 85
 """Letters in a printed line."""
 
-ROOM = 16
-"""Lines of steps for which a printed page has room."""
+PAGE = 54
+"""Lines of a printed page: US letter has fewer than A4."""
+
+COMMON = 13
+"""Lines that the headings take, and what every letter says."""
+
+ROUTE = 1.9
+"""Lines that a route takes beyond its sentence and its table."""
+
+FEWEST = 3
+"""Rows of a table that are worth telling if there isn't room for all."""
 
 
 def letter(
@@ -49,22 +63,37 @@ def letter(
     features = result.space.schema.features
     changed = frozenset[str]().union(*(route.features for route in plan.routes))
     still = [feature for feature in features if feature.name not in changed]
+    header = {
+        "sender": _lines(sender),
+        "recipient": _lines(recipient),
+        "date": _lines(None if date is None else str(date)),
+    }
+    main = reasons(plan, features)
+    spare = words.listed((f.label for f in still if f.change is not Change.NEVER), "or")
+    fixed = words.listed(f.label for f in still if f.change is Change.NEVER)
+    said = [*chain(*header.values()), *main, *map(str, plan.routes), spare, fixed]
+    room = PAGE - COMMON - ROUTE * len(plan.routes) - sum(_height(text, LINE) for text in said)
+    if plan.routes and room < 0:  # what nobody has to change is the first to go
+        room, spare, fixed = room + _height(spare, LINE) + _height(fixed, LINE), "", ""
+    routes = list(zip(plan.routes, _tables(plan, room, show_score), strict=True))
     return render(
         "letter.html.j2",
         title="Your application and the routes to a yes" if plan.routes else "Your application",
-        sender=_lines(sender),
-        recipient=_lines(recipient),
-        date=None if date is None else str(date),
+        header=header,
         plan=plan,
         is_yes=bool(result.goal.met(np.array(plan.score))),
         is_known=not np.isnan(plan.score),
-        reasons=reasons(plan, features),
-        spare=_either([f.label for f in still if f.change is not Change.NEVER]),
-        fixed=words.listed([f.label for f in still if f.change is Change.NEVER] or [""]),
-        told=_told(plan.routes),
+        reasons=main,
+        routes=routes,
+        is_short=any(table is None and len(route.steps) > 1 for route, table in routes),
+        spare=spare,
+        fixed=fixed,
         show_score=show_score,
         words=words,
     )
+
+
+# ---- reasons ----------------------------------------------------------------------------------
 
 
 def reasons(plan: words.Plan, features: Sequence[Feature]) -> list[str]:
@@ -85,33 +114,81 @@ def reasons(plan: words.Plan, features: Sequence[Feature]) -> list[str]:
 def _reason(feature: Feature, plan: words.Plan, count: int, alone: int) -> str:
     """One reason: on how many routes something changes, and on how many nothing else does."""
     today = words.value(feature, plan.today[feature.name])
-    name = f"{feature.label[:1].upper()}{feature.label[1:]}, today {today}"
-    total = len(plan.routes)
+    name, total = f"{words.capital(feature.label)}, today {today}", len(plan.routes)
     if total == 1:
-        enough = "to change this is enough" if alone else "part of what has to change"
-        return f"{name}: {enough}."
+        return f"{name}: {'to change this is enough' if alone else 'part of what has to change'}."
     part = f"all {total}" if count == total else f"{count} of {total}"
-    end = ", never by itself"
+    end = "along with other things"
     if alone:
-        end = ", by itself" + (f" on {alone} of them" if alone < count else "")
-    return f"{name}: part of {part} routes{end}."
+        end = f"and {f'on {alone} of them ' if alone < count else ''}nothing else needs to"
+    return f"{name}: changes on {part} routes, {end}."
 
 
-def _told(routes: Sequence[words.Route]) -> list[bool]:
-    """Of which routes the steps are told, so that a letter stays one page: the nearest always."""
-    lines = [sum(math.ceil(len(str(step)) / LINE) for step in route.steps) for route in routes]
-    fits = np.cumsum(lines) <= ROOM
-    return [
-        place == 0 or len(route.steps) == 1 or bool(fits[place])
-        for place, route in enumerate(routes)
-    ]
+# ---- steps ------------------------------------------------------------------------------------
+
+
+def _tables(plan: words.Plan, room: float, with_score: bool) -> list[Table | None]:
+    """The steps of each route, where they're several and there is room for them.
+
+    Of the nearest route the first steps are told, at least.
+    """
+    tables: list[Table | None] = []
+    for route in plan.routes:
+        table = None
+        if len(route.steps) > 1:
+            table = _fitting(_table(plan, route, with_score), room, is_cut=not tables)
+        if table is not None:
+            room -= sum(_row_heights(table))
+        tables.append(table)
+    return tables
+
+
+def _table(plan: words.Plan, route: words.Route, with_score: bool) -> Table:
+    """A route as a table: what changes, today and after each step."""
+    moved = {move.feature.name: move.feature for step in route.steps for move in step.moves}
+    features = [moved[name] for name in plan.today if name in moved]
+    values, rows = dict(plan.today), []
+    for number, step in enumerate((words.Step((), plan.score), *route.steps)):
+        values |= {move.feature.name: move.after for move in step.moves}
+        row = ["Today" if number == 0 else str(number)]
+        row += [words.value(feature, values[feature.name]) for feature in features]
+        if with_score:
+            end = ", a yes" if number == len(route.steps) else ""
+            row.append(words.score(plan.goal, step.score) + end)
+        rows.append(tuple(row))
+    heads = ["Step", *(words.capital(feature.label) for feature in features)]
+    if with_score:
+        heads.append("Score")
+    texts = {place for place, f in enumerate(features, 1) if not isinstance(f, Numeric)}
+    numbers = tuple(place for place in range(1, len(heads)) if place not in texts)
+    return Table("", tuple(heads), tuple(rows), numbers)
+
+
+def _fitting(table: Table, room: float, *, is_cut: bool) -> Table | None:
+    """A table for which there's room: whole, its first rows if it may be cut, or none."""
+    fits = sum(height <= room for height in accumulate(_row_heights(table))) - 1
+    if fits >= len(table.rows):
+        return table
+    if not is_cut or fits < FEWEST:
+        return None
+    told = fits - 1  # a line is for the note
+    more = words.counted(len(table.rows) - told, "more step")
+    return replace(table, rows=table.rows[:told], note=f"… and {more}: ask us for them.")
+
+
+def _row_heights(table: Table) -> list[float]:
+    """Lines that a table's rows take in print, its head first."""
+    width = LINE // len(table.heads)
+    return [1.1 * max(_height(cell, width) for cell in row) for row in (table.heads, *table.rows)]
+
+
+# ---- lines ------------------------------------------------------------------------------------
+
+
+def _height(text: str, width: int) -> int:
+    """Lines that a text takes in print."""
+    return math.ceil(len(text) / width)
 
 
 def _lines(text: str | None) -> list[str]:
     return [] if text is None else [line.strip() for line in text.strip().splitlines()]
-
-
-def _either(labels: Sequence[str]) -> str:
-    """'a', 'a or b', 'a, b or c'; empty for none."""
-    *most, last = labels or [""]
-    return f"{', '.join(most)} or {last}" if most else last

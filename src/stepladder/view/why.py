@@ -5,6 +5,8 @@ let it rise or fall, or to go beyond a bound. Sets of rules are tried by increas
 a route if, with these rules relaxed and all others kept, the person could come so near to
 somebody who is accepted that the model accepts them too. That's what the method itself looks for
 first. (What it tries last, rows put together from several people's values, isn't tried here.)
+
+Where single rules would each do, all of them are told, so that whoever makes the rules can choose.
 """
 
 from __future__ import annotations
@@ -28,10 +30,13 @@ from stepladder.space import Floats
 from stepladder.view import words
 
 SHOWN = 3
-"""How many openings are told, at most."""
+"""How many openings are told, at most, if each is of several rules."""
 
 LEAST_EFFORT = 100
 """As how many rows each set of rules counts, at least."""
+
+BATCH = 1000
+"""How many rows the model is asked about at a time: a yes among them saves asking on."""
 
 
 class Kind(StrEnum):
@@ -170,7 +175,7 @@ class _Search:
             found = list[Opening]()
             for chosen in combinations(rules, size):
                 if self.opens(frozenset(chosen)):
-                    if len(found) == SHOWN:
+                    if size > 1 and len(found) == SHOWN:
                         return WhyNot(reason, tuple(found), "There are other ways like these.")
                     found.append(Opening(chosen))
                 if self.rows_left <= 0:
@@ -204,9 +209,13 @@ class _Search:
         for rule in relaxed:  # a row that a smaller set gives too was asked about before
             fresh &= (rows != self.projected(relaxed - {rule})).any(axis=1)
         rows = np.unique(rows[fresh], axis=0)[: self.rows_left]
-        self.rows_left -= max(len(rows), LEAST_EFFORT)
-        scorer = self.step.scorer_
-        return bool(len(rows)) and bool(scorer.met(scorer.score(rows)).any())
+        scorer, asked, is_open = self.step.scorer_, 0, False
+        while asked < len(rows) and not is_open:
+            batch = rows[asked : asked + BATCH]
+            asked += len(batch)
+            is_open = bool(scorer.met(scorer.score(batch)).any())
+        self.rows_left -= max(asked, LEAST_EFFORT)
+        return is_open
 
     def projected(self, relaxed: frozenset[Rule]) -> Floats:
         """The accepted rows as near as this person could come to them."""

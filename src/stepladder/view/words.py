@@ -10,9 +10,7 @@ most.
 from __future__ import annotations
 
 import math
-import re
 import textwrap
-import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,36 +20,43 @@ import numpy as np
 import pandas as pd
 
 from stepladder.errors import ParameterError, listing, nearest
-from stepladder.feature import Categorical, Feature, Numeric
+from stepladder.feature import Categorical, Feature, Numeric, amount, value
 from stepladder.goal import Goal
 from stepladder.methods.walk import Offer
 from stepladder.path import Outcome, Path
 from stepladder.recourse import Recourse
 from stepladder.schema import Schema
 from stepladder.space import Floats, Space
+from stepladder.spoken import needed, score
+
+__all__ = [
+    "HELD",
+    "WIDTH",
+    "Move",
+    "Plan",
+    "Route",
+    "Step",
+    "action",
+    "capital",
+    "change",
+    "counted",
+    "listed",
+    "needed",
+    "offer",
+    "plan",
+    "plans",
+    "score",
+    "value",
+]
 
 WIDTH = 80
 """Columns of plain text."""
-
-NO_VALUE = "not given"
 
 HELD = "\N{NO-BREAK SPACE}"
 """A space that no line ends at."""
 
 
-# ---- values and changes -----------------------------------------------------------------------
-
-
-def value(feature: Feature, v: Any) -> str:
-    """A value of a feature as people write it.
-
-    >>> value(Numeric("income", unit="$ a month"), 3200)
-    '$3,200 a month'
-    >>> value(Numeric("share", percent=True), 0.35)
-    '35%'
-    """
-    amount, unit = _parts(feature, v)
-    return f"{amount} {unit}".rstrip()
+# ---- changes ----------------------------------------------------------------------------------
 
 
 def change(feature: Feature, before: Any, after: Any) -> str:
@@ -64,7 +69,7 @@ def change(feature: Feature, before: Any, after: Any) -> str:
     >>> change(Numeric("loan", unit="$", fall="borrow less"), 9000, 8000)
     'borrow less: $8,000 instead of $9,000'
     """
-    start, end = _parts(feature, before)[0], value(feature, after)
+    start, end = amount(feature, before)[0], value(feature, after)
     if not isinstance(feature, Numeric):
         start, end = _quoted(start), _quoted(end)
     what = action(feature, before, after)
@@ -95,75 +100,9 @@ def _rises(feature: Feature, before: Any, after: Any) -> bool:
     return levels.index(after) > levels.index(before)
 
 
-def _parts(feature: Feature, v: Any) -> tuple[str, str]:
-    """A value as an amount and the words behind it: ('$3,200', 'a month')."""
-    v = v.item() if isinstance(v, np.generic) else v
-    if v is None or (isinstance(v, float) and math.isnan(v)):
-        return NO_VALUE, ""
-    if isinstance(v, bool):
-        return "yes" if v else "no", ""
-    if not isinstance(feature, Numeric) or not isinstance(v, int | float):
-        return (f"{v:g}" if isinstance(v, float) else str(v)), ""
-    if feature.percent:
-        return _number(v * 100, apart=True) + "%", ""
-    sign, counted = ("−" if v < 0 else ""), abs(v) * feature.times
-    first, _, rest = feature.unit.partition(" ")
-    if any(unicodedata.category(letter) == "Sc" for letter in first):  # a currency
-        return f"{sign}{first}{_number(counted, apart=True, cents=True)}", rest
-    if first.startswith("%"):
-        return f"{sign}{_number(counted, apart=True)}{first}", rest
-    # Without a unit, four digits may well be a year.
-    number = _number(counted, apart=bool(feature.unit) or counted >= 10_000)
-    return f"{sign}{number}", _singular(feature.unit) if counted == 1 else feature.unit
-
-
-def _number(number: float, *, apart: bool, cents: bool = False) -> str:
-    """A number to its last digit, without the dust of binary fractions."""
-    if float(number).is_integer():
-        said = f"{int(number):,}"
-    else:
-        said = f"{number:,.2f}" if cents and round(number, 2) == number else f"{number:,.12g}"
-    return (said if apart else said.replace(",", "")).replace("-", "−")
-
-
-def _singular(unit: str) -> str:
-    """The unit of one: 'years' is 'year', and 'hours a week' is 'hour a week'."""
-    first, space, rest = unit.partition(" ")
-    for plural, one in (("ies$", "y"), ("(?<=ch|sh)es$|(?<=x)es$", ""), ("(?<![sui])s$", "")):
-        if re.search(plural, first):
-            return re.sub(plural, one, first) + space + rest
-    return unit
-
-
 def _quoted(said: str) -> str:
     """A level of several words in quotes, so that it's clear where it ends."""
     return f"“{said}”" if " " in said else said
-
-
-# ---- scores -----------------------------------------------------------------------------------
-
-
-def score(goal: Goal, value: float) -> str:
-    """A score as people read it, never as more than it is: 75% is shown only from 0.75 on."""
-    if math.isnan(value):
-        return NO_VALUE
-    if goal.is_range:
-        short = float(f"{value:.4g}")
-        same = bool(goal.met(np.array(short)) == goal.met(np.array(value)))
-        return _number(short if same else value, apart=True)
-    places = len(f"{100 * goal.threshold:.6g}".partition(".")[2])
-    cut = math.floor(100 * value * 10**places + 1e-9) / 10**places
-    return f"{cut:.{places}f}%"
-
-
-def needed(goal: Goal) -> str:
-    """What a yes takes: '75%', 'at least 600', '0 to 3'."""
-    if not goal.is_range:
-        return score(goal, goal.threshold)
-    low, high = (None if end is None else _number(end, apart=True) for end in (goal.low, goal.high))
-    if high is None:
-        return f"at least {low}"
-    return f"at most {high}" if low is None else f"{low} to {high}"
 
 
 # ---- plans ------------------------------------------------------------------------------------
@@ -364,15 +303,19 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
+def capital(text: str) -> str:
+    """The text with its first letter large."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def _sentence(moves: Sequence[Move]) -> str:
-    said = "; ".join(str(move) for move in moves)
-    return f"{said[:1].upper()}{said[1:]}."
+    return capital("; ".join(str(move) for move in moves)) + "."
 
 
-def listed(items: Iterable[str]) -> str:
-    """'a', 'a and b', 'a, b and c'."""
-    *most, last = items
-    return f"{', '.join(most)} and {last}" if most else last
+def listed(items: Iterable[str], last: str = "and") -> str:
+    """'a', 'a and b', 'a, b and c'; empty for nothing."""
+    *most, end = list(items) or [""]
+    return f"{', '.join(most)} {last} {end}" if most else end
 
 
 def _wrapped(text: str, lead: str = "") -> list[str]:

@@ -1,0 +1,63 @@
+"""What an audit found, as frames of the caller's kind, as plain values and as text."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from stepladder import frames
+from stepladder.audit import text
+from stepladder.frames import Frame
+
+TABLES = ("by_group", "gaps", "notions")
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Recourse by group, as frames of the caller's kind.
+
+    `by_group` has a row for each group, `gaps` one for each measure with the two groups furthest
+    apart, and `notions` one for each of six notions of fair recourse. Every figure x has a 95%
+    interval from x_low to x_high; where there's no telling how sure it is, these are NaN. A group
+    in which fewer than `smallest` people asked is `small`. Gaps are told among the groups that
+    aren't, and where there are small ones also among all of them, in rows that are marked `small`
+    too. Where groups are alike, `worst_off` and `best_off` are None.
+    """
+
+    by_group: Frame = field(repr=False)
+    gaps: Frame = field(repr=False)
+    notions: Frame = field(repr=False)
+    people: int
+    asked: int
+    smallest: int
+    budget: float
+    effectiveness: float
+    samples: int
+    random_state: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values; what isn't a finite number is None."""
+        facts = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        told = {name: [_finite(row) for row in _rows(facts.pop(name))] for name in TABLES}
+        return {**_finite(facts), **told}
+
+    def __str__(self) -> str:
+        return text.written(
+            _rows(self.by_group),
+            _rows(self.gaps),
+            people=self.people,
+            asked=self.asked,
+            smallest=self.smallest,
+        )
+
+
+def _rows(frame: Frame) -> list[dict[str, Any]]:
+    return frames.read(frame).rows(named=True)
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(cell, float) and not math.isfinite(cell) else cell
+        for name, cell in row.items()
+    }

@@ -1,0 +1,226 @@
+"""`audit`: the groups of a result counted, compared, and put in the rows of an `Audit`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stepladder.audit.columns import columns_of, crossings, numbered
+from stepladder.audit.result import Audit
+from stepladder.errors import ParameterError
+from stepladder.frames import Frame, Template
+from stepladder.metrics.fairness import NOTIONS, Comparison, Gap, compare
+from stepladder.metrics.groups import MEASURES
+from stepladder.metrics.members import People
+from stepladder.path import Outcome
+from stepladder.recourse import Recourse
+
+GAPS = ("selection_rate", "success", "no_recourse", "mean_cost", "median_cost", "mean_steps")
+"""The measures in `Audit.gaps`; the others are in `Audit.notions`."""
+
+Row = dict[str, Any]
+
+
+def audit(
+    result: Recourse,
+    groups: Frame | Mapping[str, Any] | Sequence[str] | str,
+    *,
+    by: Iterable[str | Sequence[str]] | None = None,
+    smallest: int = 30,
+    budget: float | None = None,
+    effectiveness: float = 0.7,
+    random_state: int = 0,
+    samples: int = 1000,
+) -> Audit:
+    """Compare what groups of people are offered.
+
+    `groups` is a frame or a mapping of columns with a row for each person of the result (pandas
+    rows are matched by their labels), or names of the schema's own features, read off where
+    people stand today. `by` says which of them to look at, alone ("sex") or crossed
+    (("sex", "race")); by default each one and every pair. A number of many values is cut into at
+    most four bands of about as many people; a missing value is a group of its own.
+
+    People already at the goal count in the selection rate only. `budget` and `effectiveness` are
+    the cost and the share of a group that two of the notions ask about; the budget is by default
+    the median cost of everyone who has a path.
+    """
+    _check(smallest, budget, effectiveness, random_state, samples)
+    columns = columns_of(result, groups)
+    offers = _offers(result)
+    if budget is None:
+        known = offers["cost"][np.isfinite(offers["cost"])]
+        budget = float(np.median(known)) if known.size else math.nan
+    kinds = []
+    for names in crossings(by, list(columns)):
+        codes, labels = numbered([columns[name] for name in names])
+        people = People(codes, len(labels), **offers, budget=budget, effectiveness=effectiveness)
+        rng = np.random.default_rng(random_state)
+        kinds.append(_Kind.of(" & ".join(names), labels, people, smallest, rng, samples))
+
+    counts = [kind.counts() for kind in kinds]
+    build = result.template.build
+    return Audit(
+        by_group=build({name: np.concatenate([c[name] for c in counts]) for name in counts[0]}),
+        gaps=build(_stacked([row for kind in kinds for row in kind.gaps()], result.template)),
+        notions=build(_stacked([row for kind in kinds for row in kind.notions()], result.template)),
+        people=len(offers["asked"]),
+        asked=int(offers["asked"].sum()),
+        smallest=int(smallest),
+        budget=float(budget),
+        effectiveness=float(effectiveness),
+        samples=int(samples),
+        random_state=int(random_state),
+    )
+
+
+def _check(
+    smallest: int, budget: float | None, effectiveness: float, random_state: int, samples: int
+) -> None:
+    for name, number, least in (
+        ("smallest", smallest, 1),
+        ("samples", samples, 1),
+        ("random_state", random_state, 0),
+    ):
+        if not isinstance(number, Integral) or isinstance(number, bool) or number < least:
+            raise ParameterError(
+                f"audit({name}) must be a whole number, {least} or more; got {number!r}."
+            )
+    if not isinstance(effectiveness, Real) or not 0 < effectiveness <= 1:
+        raise ParameterError(
+            "audit(effectiveness) is a share of a group, above 0 and at most 1, such as 0.7; "
+            f"got {effectiveness!r}."
+        )
+    if budget is not None and not (isinstance(budget, Real) and budget >= 0):
+        raise ParameterError(
+            "audit(budget) is a cost, measured like the distances of result.final; it must be a "
+            f"number, 0 or more, or None for the median. Got {budget!r}."
+        )
+
+
+def _offers(result: Recourse) -> dict[str, NDArray[Any]]:
+    """For each person: whether they asked, and the cost, steps and choice they are offered."""
+    n = len(result.people)
+    asked, choices = np.ones(n, dtype=bool), np.zeros(n)
+    cost, steps = np.full(n, np.nan), np.full(n, np.nan)
+    for i, routes in enumerate(result.routes):
+        asked[i] = routes[0].outcome is not Outcome.ALREADY_POSITIVE
+        slot, *_ = result.best(i)
+        if slot is not None:
+            cost[i], steps[i] = routes[slot].distance, routes[slot].steps
+            reached = [path for path in routes if path.outcome is Outcome.REACHED]
+            choices[i] = len({path.values[-1].tobytes() for path in reached})
+    return {"asked": asked, "cost": cost, "steps": steps, "choices": choices}
+
+
+# ---- rows of the frames -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Kind:
+    """People divided in one way, by a column or by several crossed, and compared."""
+
+    name: str
+    labels: list[str]
+    people: People
+    asking: NDArray[np.int64]
+    """(groups,) how many asked"""
+    small: NDArray[np.bool_]
+    """(groups,) whether they are too few"""
+    sets: list[NDArray[np.intp]]
+    """the groups compared: those large enough, and where there are others also all of them"""
+    found: Comparison
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        labels: list[str],
+        people: People,
+        smallest: int,
+        rng: np.random.Generator,
+        samples: int,
+    ) -> _Kind:
+        asking = np.bincount(people.codes[people.asked], minlength=people.groups)
+        small = asking < smallest
+        everyone, large = np.arange(people.groups), np.flatnonzero(~small)
+        sets = [large, everyone] if 2 <= len(large) < len(everyone) else [everyone]
+        found = compare(people, rng, samples, among=sets)
+        return cls(name, labels, people, asking, small, sets, found)
+
+    def counts(self) -> dict[str, NDArray[Any]]:
+        """The columns of `Audit.by_group`."""
+        figures: dict[str, NDArray[Any]] = {}
+        for name, figure in self.found.figures.items():
+            figures |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
+        return {
+            "by": np.full(len(self.labels), self.name),
+            "group": np.array(self.labels, dtype=str),
+            "people": np.bincount(self.people.codes, minlength=self.people.groups),
+            "asked": self.asking,
+            **figures,
+            "small": self.small,
+        }
+
+    def gaps(self) -> list[Row]:
+        """The rows of `Audit.gaps`."""
+        return [
+            {"by": self.name, "measure": name, **self._row(kept, name, found[name], ratio=True)}
+            for kept, found in zip(self.sets, self.found.gaps, strict=True)
+            for name in GAPS
+        ]
+
+    def notions(self) -> list[Row]:
+        """The rows of `Audit.notions`; `at` is the cost or share that a notion speaks of."""
+        rows = []
+        for kept, found in zip(self.sets, self.found.gaps, strict=True):
+            terms = {
+                "within_budget": self.people.budget,
+                "cost_of_effectiveness": self.people.effectiveness,
+                "trade_off": found["trade_off"].at,
+            }
+            rows += [
+                {
+                    "by": self.name,
+                    "notion": notion,
+                    "at": float(terms.get(name, math.nan)),
+                    **self._row(kept, name, found[name], ratio=False),
+                }
+                for notion, name in NOTIONS.items()
+            ]
+        return rows
+
+    def _row(self, kept: NDArray[np.intp], name: str, gap: Gap, *, ratio: bool) -> Row:
+        ends = [None if end is None else self.labels[end] for end in (gap.lowest, gap.highest)]
+        higher_is_better = name not in MEASURES or MEASURES[name].higher_is_better
+        worst, best = ends if higher_is_better else reversed(ends)
+        row: Row = {"compared": len(kept), "worst_off": worst, "best_off": best}
+        row |= {"gap": gap.gap, "gap_low": gap.gap_interval[0], "gap_high": gap.gap_interval[1]}
+        if ratio:
+            low, high = gap.ratio_interval
+            row |= {"ratio": gap.ratio, "ratio_low": low, "ratio_high": high}
+        return {**row, "small": bool(self.small[kept].any())}
+
+
+def _stacked(rows: list[Row], template: Template) -> dict[str, Any]:
+    """The rows as columns; in those that name a group some cells may be None."""
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    named = ("worst_off", "best_off")
+    return {
+        name: _texts(cells, template) if name in named else np.array(cells)
+        for name, cells in columns.items()
+    }
+
+
+def _texts(cells: list[str | None], template: Template) -> Any:
+    """A native column of texts, in which what is missing reads as None in every library."""
+    if template.library == "pandas":
+        return pd.Series(cells, dtype=object)
+    return nw.new_series("", cells, nw.String, backend=template.library).to_native()

@@ -1,0 +1,50 @@
+"""A score and what a yes takes, as people read them: rounded, but on the right side of the goal."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stepladder.feature import NO_VALUE, number
+from stepladder.goal import Goal
+
+
+def score(goal: Goal, value: float) -> str:
+    """A score rounded to the goal's own digits; short of the goal is never shown as a yes.
+
+    >>> [score(Goal(threshold=0.75), value) for value in (0.004, 0.038, 0.7499, 0.999)]
+    ['under 1%', '4%', '74%', 'over 99%']
+    """
+    if math.isnan(value):
+        return NO_VALUE
+    if goal.is_range:
+        short = float(f"{value:.4g}")
+        same = bool(goal.met(np.array(short)) == goal.met(np.array(value)))
+        return number(short if same else value, apart=True)
+    places = _places(100 * goal.threshold)
+    unit = 10**-places
+    shown = round(100 * value, places)
+    if value < goal.threshold and shown >= (yes := round(100 * goal.threshold, places)):
+        shown = yes - unit
+    if value > 0 and shown < unit / 2:
+        return f"under {unit:.{places}f}%"
+    if shown > 100 - unit / 2 and value < 1:
+        return f"over {100 - unit:.{places}f}%"
+    return f"{shown:.{places}f}%"
+
+
+def needed(goal: Goal) -> str:
+    """What a yes takes: '75%', 'at least 600', '0 to 3'."""
+    if not goal.is_range:
+        return score(goal, goal.threshold)
+    low, high = (None if end is None else number(end, apart=True) for end in (goal.low, goal.high))
+    if high is None:
+        return f"at least {low}"
+    return f"at most {high}" if low is None else f"{low} to {high}"
+
+
+def _places(percent: float) -> int:
+    """With how many decimals a per cent is written, in six digits at most."""
+    said = np.format_float_positional(percent, precision=6, fractional=False, trim="-")
+    return len(said.partition(".")[2])
