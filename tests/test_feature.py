@@ -33,7 +33,9 @@ def test_the_four_changes_are_given_as_words_or_as_members(change):
 
 
 def test_a_change_that_does_not_exist_is_refused_with_those_that_do():
-    with pytest.raises(SchemaError, match=r"Numeric\('income'\): change .*'increase'.*got 'up'"):
+    with pytest.raises(
+        SchemaError, match=r"numeric feature 'income': change .*'increase'.*got 'up'"
+    ):
         sl.Numeric("income", change="up")
 
 
@@ -63,7 +65,7 @@ def test_bounds_without_an_allowed_decimal_between_them_are_refused():
     "bounds", [(float("nan"), 1), (0, float("inf")), (0, 1, 2), (0, 10**400), "low"]
 )
 def test_bounds_that_are_no_pair_of_numbers_are_refused(bounds):
-    with pytest.raises(SchemaError, match=r"Numeric\('a'\): bounds"):
+    with pytest.raises(SchemaError, match="numeric feature 'a': bounds"):
         sl.Numeric("a", bounds=bounds)
 
 
@@ -103,7 +105,7 @@ def test_nothing_is_typical_unless_it_is_said():
     ],
 )
 def test_a_typical_range_that_is_no_pair_of_finite_numbers_is_refused(typical):
-    said = r"Numeric\('a'\): typical must be two finite numbers, \(low, high\), got"
+    said = r"numeric feature 'a': typical must be two finite numbers, \(low, high\), got"
     with pytest.raises(SchemaError, match=said):
         sl.Numeric("a", typical=typical)
 
@@ -196,7 +198,9 @@ def test_words_are_kept_and_shown():
 def test_words_are_texts_of_one_line(setting, text):
     if setting == "label" and text is None:
         return
-    with pytest.raises(SchemaError, match=rf"Numeric\('a'\): {setting} must be a text of one line"):
+    with pytest.raises(
+        SchemaError, match=f"numeric feature 'a': {setting} must be a text of one line"
+    ):
         sl.Numeric("a", **{setting: text})
 
 

@@ -225,7 +225,7 @@ def test_fit_takes_the_name_of_a_model_for_the_model(tmp_path):
     for named in (file, str(file)):
         step = sl.StEP(paths=1).fit(NUMBERS, named, schema=schema)
         assert step.scorer_.model.classes_ == ["no", "yes"]
-    with pytest.raises(ModelError, match="There is no model file at 'none.onnx'"):
+    with pytest.raises(ModelError, match=r"There is no model file at 'none\.onnx'"):
         sl.StEP(paths=1).fit(NUMBERS, "none.onnx", schema=schema)
 
 

@@ -85,7 +85,7 @@ class _Feature:
     def _wrong(self, problem: str, *got: Any) -> SchemaError:
         """The error for this feature: what is wrong, and what came if it isn't in the sentence."""
         came = f", got {got[0]!r}" if got else ""
-        return SchemaError(f"{type(self).__name__}({self.name!r}): {problem}{came}.")
+        return SchemaError(f"The {self.kind} feature {self.name!r}: {problem}{came}.")
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from stepladder.cli import EXITS, inputs, recourse
 from stepladder.cli.app import app
 from stepladder.cli.progress import PeopleBar
 from stepladder.cli.results import uninterrupted
+from stepladder.view.provenance import data_hash
 
 MARK = 77.75
 """An income on which the slow model falls asleep."""
@@ -146,6 +147,32 @@ def test_parquet_holds_every_row_of_every_path(folder, monkeypatch, table):
     facts = json.loads(kept.schema.metadata[b"stepladder.recourse"])
     assert facts["settings"]["method"] == "StEP"
     assert facts["goal"]["threshold"] == 0.6
+
+
+def test_a_report_comes_with_the_result_when_asked_for(folder):
+    shown = stepladder("--out", "plan.parquet", "--report", "report.html")
+    assert shown.exit_code == 0, shown.output
+    assert "The report is in report.html." in shown.stderr
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert re.search(r"\d+ of \d+ who asked have a route to a yes", page)
+    rows = pd.read_parquet("data.parquet").drop(columns=["sex", "approved"])
+    assert data_hash(rows) in page
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--out", "plan.csv", "--report", "r.html"], "give --out a .parquet file."),
+        (["--report", "r.html"], "give --out a .parquet file."),
+        (["--out", "plan.parquet", "--report", "r.pdf"], "expected a name that ends in .html."),
+        (["--out", "plan.parquet", "--report", "no/r.html"], "Can't write to 'no/r.html': No such"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_said_before_the_run(folder, more, said):
+    shown = stepladder(*more)
+    assert shown.exit_code in (1, 2)
+    assert said in shown.stderr
+    assert files(folder) == INPUTS
 
 
 def test_json_holds_every_person_with_their_paths(folder, table):

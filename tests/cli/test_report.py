@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+import pandas as pd
 import pytest
 from tests.methods import bank
 from typer.testing import CliRunner
 
+import stepladder as sl
 from stepladder.cli.app import app
+from stepladder.view.report import report
 
 pytest.importorskip("altair")
 
@@ -15,6 +20,14 @@ pytest.importorskip("altair")
 def saved(tmp_path_factory):
     file = tmp_path_factory.mktemp("result") / "plan.parquet"
     bank.fitted().recourse(bank.REJECTED.iloc[:4]).save(file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def groups(tmp_path_factory):
+    """A table with other people than the result's."""
+    file = tmp_path_factory.mktemp("groups") / "groups.csv"
+    pd.DataFrame({"who": list("abc"), "sex": list("ffm")}).to_csv(file, index=False)
     return file
 
 
@@ -36,6 +49,24 @@ def test_a_report_is_written_and_says_where(saved, tmp_path):
     assert "owner" in page
 
 
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_groups_may_come_from_a_table_of_their_own(saved, tmp_path, ending):
+    people = bank.REJECTED.iloc[:4].index
+    table = pd.DataFrame({"who": people, "sex": list("fmfm"), "town": list("aabb")}).iloc[::-1]
+    file, out = tmp_path / f"groups{ending}", tmp_path / "report.html"
+    table.to_csv(file, index=False) if ending == ".csv" else table.to_parquet(file, index=False)
+    shown = stepladder(
+        *("report", saved, "--out", out, "--people", 0, "--by", "sex,town"),
+        *("--groups", file, "--id", "who"),
+    )
+    assert shown.exit_code == 0, shown.output
+    page = out.read_text(encoding="utf-8")
+    assert re.findall("<h3>By (.*?)</h3>", page) == ["sex", "town", "sex &amp; town"]
+    result = sl.Recourse.load(saved)
+    expected = report(result, groups=table.set_index("who").loc[result.people.tolist()], people=0)
+    assert page == expected
+
+
 def test_a_letter_is_written_to_the_person_who_was_said(saved, tmp_path):
     out, person = tmp_path / "letter.html", bank.REJECTED.index[2]
     shown = stepladder(
@@ -47,13 +78,41 @@ def test_a_letter_is_written_to_the_person_who_was_said(saved, tmp_path):
     assert "The bank\\n" not in page
 
 
+BY_TABLE = ["report", "{saved}", "--out", "{folder}/r.html", "--groups", "{groups}"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["report", "{folder}/none.parquet", "--out", "{folder}/r.html"], "none.parquet"),
         (["report", "{saved}", "--out", "{folder}/nowhere/r.html"], "nowhere"),
         (["report", "{saved}", "--out", "{folder}/r.txt"], "ends in .html"),
-        (["report", "{saved}", "--out", "{folder}/r.html", "--by", "ownr"], "'owner'"),
+        (["report", "none.parquet", "--out", "{folder}/r.txt"], "ends in .html"),
+        (["letter", "none.parquet", "--person", "1", "--out", "{folder}/r"], "ends in .html"),
+        (
+            ["report", "{saved}", "--out", "{folder}/r.html", "--by", "ownr"],
+            "--by names 'ownr', which is no feature of the schema. Did you mean 'owner'?",
+        ),
+        (
+            ["report", "{saved}", "--out", "{folder}/r.html", "--by", "nope"],
+            "comes with its table: --groups TABLE.",
+        ),
+        (
+            [*BY_TABLE, "--by", "sex", "--id", "sex"],
+            "has more than one row for 'f'",
+        ),
+        (
+            [*BY_TABLE, "--by", "sx"],
+            "has no column 'sx', which --by names. Did you mean 'sex'?",
+        ),
+        (
+            [*BY_TABLE, "--by", "sex", "--id", "no"],
+            "has no column 'no', which --id names.",
+        ),
+        (
+            [*BY_TABLE, "--by", "sex", "--id", "who"],
+            "who is in the result. Name the column that says who each is: --id COLUMN.",
+        ),
         (["report", "{saved}", "--out", "{folder}/r.html", "--model", "m.skops"], "m.skops"),
         (
             ["letter", "{saved}", "--out", "{folder}/l.html", "--person", "who"],
@@ -61,8 +120,9 @@ def test_a_letter_is_written_to_the_person_who_was_said(saved, tmp_path):
         ),
     ],
 )
-def test_bad_input_is_one_sentence_and_leaves_nothing(saved, tmp_path, arguments, said):
-    shown = stepladder(*(text.format(saved=saved, folder=tmp_path) for text in arguments))
+def test_bad_input_is_one_sentence_and_leaves_nothing(saved, groups, tmp_path, arguments, said):
+    named = {"saved": saved, "folder": tmp_path, "groups": groups}
+    shown = stepladder(*(text.format(**named) for text in arguments))
     assert shown.exit_code == 1
     assert shown.stderr.startswith("Error: ")
     assert said in shown.stderr
@@ -73,3 +133,17 @@ def test_a_page_does_not_replace_what_it_is_made_of(saved):
     shown = stepladder("report", saved, "--out", saved)
     assert shown.exit_code == 2
     assert "read from" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--groups", "people.csv"], "--by names at least one column"),
+        (["--by", ","], "--by names at least one column"),
+        (["--by", "owner", "--id", "who"], "--id names a column of --groups"),
+    ],
+)
+def test_bad_usage_is_exit_2(saved, tmp_path, more, said):
+    shown = stepladder("report", saved, "--out", tmp_path / "r.html", *more)
+    assert shown.exit_code == 2
+    assert said in shown.stderr

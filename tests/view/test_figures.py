@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from stepladder.errors import ResultError
 from stepladder.kernels.direction import directions
-from stepladder.view import figures
+from stepladder.view import figures, plots
 from stepladder.view.figures import FIGURES, Arrow, Panel
 
 DEGREES = 10.0
@@ -94,6 +95,18 @@ def test_the_figures_are_written(width: int, tmp_path: Path):
     assert all(f.read_text(encoding="utf-8").startswith("<svg") for f in files)
     with pytest.raises(ResultError, match="Choose a folder"):
         figures.write(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("width", [320, 900])
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_line_of_text_is_wider_than_the_figure(name: str, width: int, tmp_path: Path):
+    chart = figures.draw(FIGURES[name](), width=width)
+    plots.save(chart, tmp_path / "figure.svg")
+    found = re.search(r'<svg[^>]* width="([\d.]+)"', (tmp_path / "figure.svg").read_text("utf-8"))
+    assert found is not None
+    title = chart.to_dict()["title"]
+    longest = max(len(line) for line in title["subtitle"])
+    assert longest * 6 <= float(found[1])
 
 
 def test_the_guide_shows_every_figure():

@@ -10,6 +10,8 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -22,9 +24,12 @@ from tests.methods import bank
 import stepladder as sl
 from stepladder.audit import audit
 from stepladder.errors import ExtraError, ModelError, ParameterError, ResultError
+from stepladder.metrics import METRICS, fairness
 from stepladder.view import page, words
 from stepladder.view.provenance import data_hash, model_hash, schema_hash
-from stepladder.view.report import chosen, report, write
+from stepladder.view.report import groups, report, write
+from stepladder.view.report.everyone import ROUTES
+from stepladder.view.report.people import chosen
 from stepladder.view.spread import changed, distributions, nearest_paths
 
 STEP = bank.fitted(paths=2, step_size=1.0)
@@ -222,11 +227,121 @@ def test_a_goal_that_is_a_range_has_a_page():
     assert "a yes takes 60 to 95" in said
 
 
+def rows_below(html: str, caption: str) -> list[list[str]]:
+    """The cells of the table of that caption, row by row."""
+    table = html.split(f"<caption>{caption}</caption>")[1].split("</table>", maxsplit=1)[0]
+    body = table.split("<tbody")[1]
+    return [
+        [unescape(cell) for cell in re.findall(r"<t[hd] [^>]*>(.*?)</t[hd]>", row)]
+        for row in body.split("</tr>")[:-1]
+    ]
+
+
+def test_every_metric_is_told_in_plain_words_and_only_where_it_has_a_value(html):
+    told = {name for name in METRICS if not name.endswith("as_printed")} - {"success"}
+    assert set(ROUTES) == told
+    caption = "All routes, not only the nearest"
+    rows = dict(rows_below(html, caption))
+    assert len(rows) == len(ROUTES)
+    assert not {"–", "nan"} & set(rows.values())
+    loaded = replace(RESULT, positives=None)  # as from a file of `stepladder recourse`
+    fewer = dict(rows_below(report(loaded, people=0), caption))
+    assert rows.keys() - fewer.keys() == {ROUTES["distance_to_positives"][0]}
+
+
+def test_no_name_from_the_code_is_put_before_a_reader(outline):
+    prose = outline.text.split("How this result was made")[0]
+    assert not re.findall(r"\b\w+_\w+\b", prose)
+    for jargon in ("l2", "sparsity", "proximal", "selection rate", "effectiveness cost", "metric"):
+        assert jargon not in prose
+
+
+# ---- groups -------------------------------------------------------------------------------------
+
+TWELVE = STEP.recourse(bank.REJECTED.iloc[:12])
+
+
 def test_small_groups_are_marked_and_an_audit_made_before_is_shown():
     found = audit(RESULT, ["owner"], smallest=20)
-    said = Outline(report(RESULT, groups=found, people=0)).text
-    assert "owner=True\N{NO-BREAK SPACE}*" in said
-    assert "Fewer than 20 asked" in said
+    html = report(RESULT, groups=found, people=0)
+    names = [row[0] for row in rows_below(html, "What groups by owner are offered")]
+    assert "True\N{NO-BREAK SPACE}*" in names
+    assert "Fewer than 20 asked" in html
+
+
+def test_figures_of_groups_are_the_audits_with_its_ranges():
+    found = audit(TWELVE, {"half": ["a"] * 6 + ["b"] * 6})
+    html = report(TWELVE, groups=found, people=0)
+    first = found.by_group.iloc[0]
+    assert rows_below(html, "What groups by half are offered")[0] == [
+        "a\N{NO-BREAK SPACE}*",
+        "6",
+        "100% (61–100%)",
+        *(
+            f"{first[name]:{form}} ({first[name + '_low']:{form}}–{first[name + '_high']:{form}})"
+            for name, form in (("mean_cost", ".2f"), ("mean_steps", ".1f"))
+        ),
+    ]
+
+
+def test_of_one_person_no_range_is_told():
+    html = report(TWELVE, groups={"who": ["one"] + ["rest"] * 11}, people=0)
+    alone, rest = rows_below(html, "What groups by who are offered")
+    assert alone[0].startswith("one")
+    assert "(" in rest[3]
+    assert "(" not in alone[3]
+    assert "(" not in alone[4]
+
+
+def test_nobody_is_called_worst_off_where_groups_are_alike():
+    html = report(TWELVE, groups={"half": ["a"] * 6 + ["b"] * 6}, people=0)
+    caption = "How groups by half differ, those of few people included"
+    rows = {row[0]: row[1:] for row in rows_below(html, caption)}
+    assert rows["Have a route"] == ["–", "–", "none seen (−39 to 39 points)", "–"]
+    worst, best, apart, ratio = rows["Mean distance"]
+    ends = [end.split(":\N{NO-BREAK SPACE}") for end in (worst, best)]
+    assert {name for name, _ in ends} == {"half=a", "half=b"}
+    figures = [float(figure) for _, figure in ends]
+    assert float(apart.split()[0]) == pytest.approx(figures[0] - figures[1], abs=0.011)
+    assert float(ratio) == pytest.approx(figures[1] / figures[0], abs=0.01)
+
+
+def test_what_is_compared_is_told_once_and_explained():
+    html = report(TWELVE, groups={"half": ["a"] * 6 + ["b"] * 6}, people=0)
+    rows = rows_below(html, "How groups by half differ, those of few people included")
+    names = [row[0] for row in rows]
+    assert len(names) == len(set(names)) == len(groups.MEASURES) - 1
+    assert "Had a yes already" not in names  # nobody had
+    assert any(name.startswith("Distance until 70% have a route") for name in names)
+    said = " ".join(Outline(html).text.split())
+    for name, measure in groups.MEASURES.items():
+        is_told = name != "selection_rate"
+        assert (f"{measure.term}: {measure.meaning}." in said) == is_told
+
+
+def test_every_measure_of_an_audit_has_plain_words_but_the_one_that_would_be_told_twice():
+    known = {*fairness.NOTIONS.values(), *audit(TWELVE, ["owner"]).gaps["measure"]}
+    assert known - set(groups.MEASURES) == {"no_recourse"}
+
+
+def test_small_groups_are_compared_again_only_where_that_changes_who_differs():
+    many = {"who": ["a"] * 5 + ["b"] * 5 + ["c"] * 2}
+    found = audit(TWELVE, many, smallest=5)
+    html = report(TWELVE, groups=found, people=0)
+    first = {row[0]: row[1:3] for row in rows_below(html, "How groups by who differ")}
+    caption = "How groups by who differ, those of few people included"
+    again = {row[0]: row[1:3] for row in rows_below(html, caption)}
+    assert 0 < len(again) < len(first)
+    assert all(ends != first.get(name) for name, ends in again.items())
+
+
+def test_a_group_by_itself_is_compared_with_nobody():
+    html = report(TWELVE, groups={"all": ["same"] * 12}, people=0)
+    assert "What groups by all are offered" in html
+    assert "How groups by all differ" not in html
+
+
+# ---- people -------------------------------------------------------------------------------------
 
 
 def test_people_are_chosen_evenly_whoever_they_are():

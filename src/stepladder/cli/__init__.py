@@ -10,6 +10,7 @@ typed.py     what is typed in it, read as rows have it
 audit.py     `stepladder audit`
 report.py    `stepladder report` and `stepladder letter`
 bench.py     `stepladder bench …`
+groups.py    what people are compared by
 inputs.py    a model, its tables and its schema, as commands are given them
 files.py     tables from files
 results.py   results into files, batch by batch

@@ -12,6 +12,7 @@ import pandas as pd
 import typer
 
 from stepladder.cli import Exit
+from stepladder.cli.groups import GROUPS, columns, features, opened
 from stepladder.cli.inputs import (
     AT_A_TIME,
     DATA,
@@ -38,11 +39,10 @@ from stepladder.cli.inputs import (
     names,
     not_read_from,
 )
-from stepladder.errors import ColumnError, FrameError, ResultError, nearest
+from stepladder.errors import ResultError
 
 if TYPE_CHECKING:
     from stepladder.audit import Audit
-    from stepladder.cli.files import Table
     from stepladder.methods.base import Method
     from stepladder.recourse import Recourse
 
@@ -61,9 +61,7 @@ def audit(  # noqa: PLR0913, PLR0917  # an option each
             help="What stepladder recourse wrote as .parquet, or Recourse.save.",
         ),
     ] = None,
-    groups: Annotated[
-        Path | None, typer.Option(help="A table that has these columns, if the schema hasn't.")
-    ] = None,
+    groups: Annotated[Path | None, GROUPS] = None,
     identity: Annotated[
         str | None,
         typer.Option("--id", help="The column that says who each is, of --people and --groups."),
@@ -105,7 +103,6 @@ def audit(  # noqa: PLR0913, PLR0917  # an option each
     stepladder recourse, and then works the result out first.
     """
     from stepladder.audit import audit as audited
-    from stepladder.cli.files import Table
     from stepladder.privacy.pay import PayOnce
 
     private = is_private(method, epsilon, delta, ledger, bought)
@@ -114,9 +111,7 @@ def audit(  # noqa: PLR0913, PLR0917  # an option each
         raise typer.BadParameter("--by names at least one column, such as sex.")
     if out is not None:
         _check_out(out, result, groups, data, people, schema, ledger, bought)
-    table = None if groups is None else Table(groups)
-    if table is not None:
-        _check_groups(table, wanted, identity)
+    table = None if groups is None else opened(groups, wanted, identity)
     if result is not None:
         found = _loaded(result, model, data, people, schema)
     elif model is None or data is None or people is None or schema is None:
@@ -138,15 +133,14 @@ def audit(  # noqa: PLR0913, PLR0917  # an option each
             also=tuple(wanted),
         )
         if table is None and any(name not in inputs.rules.names for name in wanted):
-            table = Table(people)
-            _check_groups(table, wanted, identity)
+            table = opened(people, wanted, identity)
         space = inputs.space(public=private)
         inputs.check_people(space, identity, limit)
         paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
         chosen = method_of(method, paths, paid)
         inputs.fit(chosen, space)
         found = _worked_out(inputs, chosen, identity, limit, time_budget, quiet)
-    about = _features(found, wanted) if table is None else _columns(found, table, wanted, identity)
+    about = features(found, wanted) if table is None else columns(found, table, wanted, identity)
     made = audited(found, about, smallest=smallest, budget=budget)
     if out is not None:
         _write(made, out)
@@ -198,49 +192,6 @@ def _worked_out(
     called = np.empty(len(everyone), dtype=object)
     called[:] = [name for _, part in batches for name in part.to_pylist()]
     return replace(found, people=called)
-
-
-# ---- groups -----------------------------------------------------------------------------------
-
-
-def _check_groups(table: Table, wanted: list[str], identity: str | None) -> None:
-    table.require(wanted, "--by")
-    if identity and identity != table.index:
-        table.require([identity], "--id")
-
-
-def _features(found: Recourse, wanted: list[str]) -> list[str]:
-    known = found.space.schema.names
-    for name in wanted:
-        if name not in known:
-            raise ColumnError(
-                f"--by names {name!r}, which is no feature of the schema.{nearest(name, known)} "
-                "A column that the model doesn't see comes with its table: --groups TABLE."
-            )
-    return wanted
-
-
-def _columns(
-    found: Recourse, table: Table, wanted: list[str], identity: str | None
-) -> dict[str, list[Any]]:
-    """Columns of a table, with a value for each person of the result, matched by what they're
-    called: as in `stepladder recourse`, by --id, the index of a pandas frame, or 0, 1, 2, …"""
-    label = identity or table.index
-    read = table.read(list(dict.fromkeys([*wanted, *([label] if label else [])])))
-    called = read[label].to_pylist() if label else range(len(read))
-    places: dict[str, int] = {}
-    for place, name in enumerate(called):
-        if places.setdefault(str(name), place) != place:
-            raise FrameError(f"{str(table.file)!r} has more than one row for {name!r}.")
-    people = [str(person) for person in pd.Index(found.people)]
-    for person in people:
-        if person not in places:
-            raise FrameError(
-                f"{str(table.file)!r} has no row for {person!r}, who is in the result. Name the "
-                "column that says who each is: --id COLUMN."
-            )
-    rows = read.take([places[person] for person in people])
-    return {name: rows[name].to_pylist() for name in wanted}
 
 
 # ---- the file ---------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ from stepladder.cli.inputs import (
     method_of,
     not_read_from,
 )
+from stepladder.cli.report import check_page
 
 if TYPE_CHECKING:
     from stepladder.cli.results import Results
@@ -62,6 +63,10 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     out: Annotated[
         Path | None,
         typer.Option(help="Where results go: .parquet or .json (every step), .csv (every end)."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="And a report, a page ending in .html; --out is a .parquet then."),
     ] = None,
     limit: Limit = None,
     time_budget: TimeBudget = None,
@@ -87,6 +92,10 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     if out is not None:
         check_result_name(out)
         not_read_from("--out", out, data, people, schema, ledger, bought)
+    if report is not None:
+        if out is None or out.suffix.lower() != ".parquet":
+            raise typer.BadParameter("--report is made of a result: give --out a .parquet file.")
+        check_page("--report", report, out, data, people, schema, ledger, bought)
     inputs = Inputs.read(
         model=model,
         data=data,
@@ -109,11 +118,13 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
         run = Run(chosen, results, total, time_budget)
         run.answer(inputs.waiting.batches(inputs.rules, identity, AT_A_TIME, limit), quiet)
         place = None if results is None or not run.people else results.keep(partial=run.stopped)
+    if report is not None and place is not None and not run.stopped:
+        _write_report(report, place, inputs, chosen, model)
     if as_json:
         said = {**run.to_dict(), "out": None if place is None else str(place)}
         typer.echo(json.dumps(said, indent=2, default=str))
     elif not quiet or run.stopped:
-        _say(run, place)
+        _say(run, place, report)
     if run.stopped:
         raise typer.Exit(Exit.INTERRUPTED)
     if not run.outcomes["reached"] and run.people > run.outcomes["already_positive"]:
@@ -195,7 +206,22 @@ class Run:
         }
 
 
-def _say(run: Run, place: Path | None) -> None:
+def _write_report(page: Path, result: Path, inputs: Inputs, method: Method, model: str) -> None:
+    """A report of all that was found; unlike the run itself, it holds everyone in memory."""
+    from stepladder.methods.step import StEP
+    from stepladder.recourse import Recourse
+    from stepladder.view.report import report, write
+
+    made = report(
+        Recourse.load(result),
+        step=method if isinstance(method, StEP) else None,
+        model=model if Path(model).is_file() else None,
+        data=inputs.reference.frame(inputs.rules),
+    )
+    write(made, page)
+
+
+def _say(run: Run, place: Path | None, report: Path | None) -> None:
     from stepladder.cli.results import RESULTS
 
     if run.stopped:
@@ -215,3 +241,5 @@ def _say(run: Run, place: Path | None) -> None:
         typer.echo(f"Privacy: {run.privacy}", err=True)
     if place is not None:
         typer.echo(f"Written to {place}: {RESULTS[place.suffix.lower()]}.", err=True)
+    if report is not None:
+        typer.echo(f"The report is in {report}.", err=True)

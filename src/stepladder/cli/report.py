@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from stepladder.cli.groups import GROUPS, columns, features, opened
 from stepladder.cli.inputs import names, not_read_from
 from stepladder.errors import FrameError, ModelError, nearest
 
@@ -21,7 +22,12 @@ def report(
     result: Annotated[Path, RESULT],
     out: Annotated[Path, OUT],
     by: Annotated[
-        list[str] | None, typer.Option(help="Features to compare groups by: sex,race.")
+        list[str] | None,
+        typer.Option(help="Columns to compare groups by: sex,race. Each, and every pair."),
+    ] = None,
+    groups: Annotated[Path | None, GROUPS] = None,
+    identity: Annotated[
+        str | None, typer.Option("--id", help="The column of --groups that says who each is.")
     ] = None,
     people: Annotated[int, typer.Option(min=0, help="How many people's plans are shown.")] = 10,
     title: Annotated[str | None, typer.Option(help="What stands at the top.")] = None,
@@ -34,19 +40,27 @@ def report(
     date: Date = None,
 ) -> None:
     """Make a report of a result: one HTML page, for whoever has to judge it."""
-    from stepladder.cli.files import Table, check_place
+    from stepladder.cli.files import Table
     from stepladder.recourse import Recourse
     from stepladder.view import report as view
 
-    not_read_from("--out", out, result, model, data)
-    check_place(out)
+    wanted = names(by)
+    if (by or groups is not None) and not wanted:
+        raise typer.BadParameter("--by names at least one column, such as sex.")
+    if identity is not None and groups is None:
+        raise typer.BadParameter("--id names a column of --groups; give that too.")
+    check_page("--out", out, result, model, data, groups)
+    others = None if groups is None else opened(groups, wanted, identity)
     if model is not None and not model.is_file():
         raise ModelError(f"There is no model file at {str(model)!r}.")
     found = Recourse.load(result)
+    about: list[str] | dict[str, list[Any]] | None = None
+    if wanted:
+        about = columns(found, others, wanted, identity) if others else features(found, wanted)
     table = None if data is None else Table(data).frame(found.space.schema)
     page = view.report(
         found,
-        groups=names(by) or None,
+        groups=about,
         people=people,
         title=title,
         model=model,
@@ -73,12 +87,10 @@ def letter(
     ] = False,
 ) -> None:
     """Write one person a letter: the decision, the main reasons, and the routes to a yes."""
-    from stepladder.cli.files import check_place
     from stepladder.recourse import Recourse
     from stepladder.view import letter as view
 
-    not_read_from("--out", out, result)
-    check_place(out)
+    check_page("--out", out, result)
     found = Recourse.load(result)
     page = view.letter(
         found,
@@ -90,6 +102,16 @@ def letter(
     )
     view.write(page, out)
     typer.echo(f"The letter is in {out}.")
+
+
+def check_page(option: str, page: Path, *read: Path | None) -> None:
+    """Refuse a file that a page couldn't be written to, before the page is made."""
+    from stepladder.cli.files import check_place
+    from stepladder.view.page import check_name
+
+    not_read_from(option, page, *read)
+    check_name(page)
+    check_place(page)
 
 
 def _called(said: str, people: list[Any]) -> Any:

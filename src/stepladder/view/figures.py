@@ -27,17 +27,20 @@ from stepladder.schema import Schema
 from stepladder.space import Floats, Space
 from stepladder.view.plots.files import save
 from stepladder.view.plots.style import (
-    GAP,
     INK,
     QUIET,
     WIDTH,
     Chart,
-    altair,
+    beside,
     checked_width,
     columns_in,
-    finished,
+    headed,
     inner_width,
-    panel_title,
+    kind,
+    marked,
+    outer_width,
+    panel,
+    quantity,
 )
 
 ALPHA = Volcano(degree=2, cutoff=0.5)
@@ -45,6 +48,9 @@ ALPHA = Volcano(degree=2, cutoff=0.5)
 
 LENGTH = 4.2
 """Of a drawn arrow; a direction has none of its own."""
+
+AXIS, LARGEST = 18, 340
+"""Pixels that a panel's vertical axis takes, and how wide and high a panel is at most."""
 
 # fmt: off
 REJECTED = np.array([
@@ -264,65 +270,71 @@ def draw(figure: Figure, *, width: float = WIDTH) -> Chart:
     """A figure as an Altair chart, its panels beside each other where there's room."""
     width = checked_width(width)
     columns = columns_in(width, len(figure.panels))
-    side = min(inner_width(width, columns, axis=18), 340)
-    panels = [_panel(panel, side) for panel in figure.panels]
-    chart = altair().concat(*panels, columns=columns, spacing=GAP)
+    side = min(inner_width(width, columns, AXIS), LARGEST)
+    panels = [_panel(one, side) for one in figure.panels]
     marks = "Crosses: rejected. Circles: accepted. Dashed: the boundary. Ring: the person."
-    return finished(chart, figure.title, [figure.note, marks], width)
+    drawn = outer_width(side, columns, AXIS)  # text beyond the panels would be cut off
+    return beside(panels, columns, **headed(figure.title, [figure.note, marks], drawn))
 
 
-def _panel(panel: Panel, side: float) -> Chart:
-    alt = altair()
-    scale = alt.Scale(domain=[0, 10], nice=False)
-    bare = alt.Axis(labels=False, ticks=False)
-    x = alt.X("x:Q", scale=scale, axis=bare, title="Credit score")
-    y = alt.Y("y:Q", scale=scale, axis=bare, title="Bank balance")
-
-    def at(places: Any) -> Any:
-        frame = pd.DataFrame(np.reshape(places, (-1, 2)), columns=["x", "y"])
-        frame["place"] = range(len(frame))
-        return alt.Chart(frame).encode(x=x, y=y)
-
-    line = at(panel.boundary).mark_line(color=QUIET, strokeDash=[5, 4], strokeWidth=1.5, clip=True)
-    layers = [
-        line.encode(order="place:Q"),
-        at(panel.rejected).mark_point(shape="cross", size=45, color="#b5541c", opacity=1),
-        at(panel.accepted).mark_point(shape="circle", size=45, color="#0b3c6f", opacity=1),
-        at(panel.places).mark_line(color=QUIET, strokeWidth=4, opacity=0.5).encode(order="place:Q"),
-        at(panel.places).mark_point(
-            shape="circle", size=110, filled=False, color=INK, strokeWidth=2.5, opacity=1
-        ),
-        *(layer for arrow in panel.arrows for layer in _arrow(arrow, scale)),
-    ]
-    return alt.layer(*layers).properties(
-        width=side, height=side, title=panel_title(panel.title, side)
-    )
-
-
-def _arrow(arrow: Arrow, scale: Any) -> list[Chart]:
-    """A line, its head, and its name beside the head."""
-    alt = altair()
-    steep = abs(abs(arrow.angle) - 90) < 30
-    row = {
-        "x": arrow.start[0],
-        "y": arrow.start[1],
-        "x2": arrow.end[0],
-        "y2": arrow.end[1],
-        "turn": 90 - arrow.angle,
-        "name": arrow.name,
+def _panel(shown: Panel, side: float) -> Chart:
+    scale = {"domain": [0, 10], "nice": False}
+    bare = {"labels": False, "ticks": False}
+    at = {
+        "x": quantity("x", scale=scale, axis=bare, title="Credit score"),
+        "y": quantity("y", scale=scale, axis=bare, title="Bank balance"),
     }
-    base = alt.Chart(pd.DataFrame([row]))
+    along = {**at, "order": quantity("place")}
 
-    def at(x: str, y: str) -> dict[str, Any]:
-        return {"x": alt.X(f"{x}:Q", scale=scale), "y": alt.Y(f"{y}:Q", scale=scale)}
+    def frame(places: Any) -> pd.DataFrame:
+        rows = pd.DataFrame(np.reshape(places, (-1, 2)), columns=["x", "y"])
+        return rows.assign(place=range(len(rows)))
 
-    head = base.mark_point(shape="triangle", filled=True, size=110, color=INK, opacity=1)
-    beside = {"dx": 10, "align": "left"} if steep else {"dy": -16, "align": "center"}
-    text = base.mark_text(fontSize=14, fontStyle="italic", color=INK, **beside)
+    edge = {"color": QUIET, "strokeDash": [5, 4], "strokeWidth": 1.5, "clip": True}
+    point = {"size": 45, "opacity": 1}
+    ring = {"filled": False, "color": INK, "strokeWidth": 2.5, "size": 110, "opacity": 1}
+    person = frame(shown.places)
+    layers = [
+        marked(frame(shown.boundary), "line", along, **edge),
+        marked(frame(shown.rejected), "point", at, shape="cross", color="#b5541c", **point),
+        marked(frame(shown.accepted), "point", at, shape="circle", color="#0b3c6f", **point),
+        marked(person, "line", along, color=QUIET, strokeWidth=4, opacity=0.5),
+        marked(person, "point", at, shape="circle", **ring),
+        *(layer for arrow in shown.arrows for layer in _arrow(arrow, scale)),
+    ]
+    return panel(layers, shown.title, side, side)
+
+
+def _arrow(arrow: Arrow, scale: dict[str, Any]) -> list[Chart]:
+    """A line, its head, and its name beside the head."""
+    rows = pd.DataFrame(
+        {
+            "x": [arrow.start[0]],
+            "y": [arrow.start[1]],
+            "x2": [arrow.end[0]],
+            "y2": [arrow.end[1]],
+            "turn": [90 - arrow.angle],
+            "name": [arrow.name],
+        }
+    )
+    start = {"x": quantity("x", scale=scale), "y": quantity("y", scale=scale)}
+    end = {"x": quantity("x2", scale=scale), "y": quantity("y2", scale=scale)}
+    line = {**start, "x2": {"field": "x2"}, "y2": {"field": "y2"}}
+    head = {**end, "angle": quantity("turn", scale=None)}
+    is_steep = abs(abs(arrow.angle) - 90) < 30
+    off = {"dx": 10, "align": "left"} if is_steep else {"dy": -16, "align": "center"}
     return [
-        base.mark_rule(color=INK, strokeWidth=2).encode(**at("x", "y"), x2="x2:Q", y2="y2:Q"),
-        head.encode(**at("x2", "y2"), angle=alt.Angle("turn:Q", scale=None)),
-        text.encode(**at("x2", "y2"), text="name:N"),
+        marked(rows, "rule", line, color=INK, strokeWidth=2),
+        marked(rows, "point", head, shape="triangle", filled=True, size=110, color=INK, opacity=1),
+        marked(
+            rows,
+            "text",
+            {**end, "text": kind("name")},
+            fontSize=14,
+            fontStyle="italic",
+            color=INK,
+            **off,
+        ),
     ]
 
 

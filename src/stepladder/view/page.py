@@ -41,12 +41,17 @@ def render(template: str, **facts: Any) -> str:
 def write(html: str, path: str | File) -> None:
     """Write a page to a `.html` file, whole or not at all."""
     file = File(path)
+    check_name(file)
+    with replacing(file, "Can't write a page to") as unfinished:
+        unfinished.write_text(html, encoding="utf-8", newline="\n")
+
+
+def check_name(file: File) -> None:
+    """Refuse a file that isn't called as a page is."""
     if file.suffix not in (".html", ".htm"):
         raise ResultError(
             f"Can't write a page to {file.name!r}: expected a name that ends in .html."
         )
-    with replacing(file, "Can't write a page to") as unfinished:
-        unfinished.write_text(html, encoding="utf-8", newline="\n")
 
 
 @cache

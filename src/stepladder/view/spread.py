@@ -16,20 +16,24 @@ from stepladder.recourse import Recourse
 from stepladder.space import Floats
 from stepladder.view import words
 from stepladder.view.plots.style import (
-    FOLD,
-    GAP,
+    GRID,
     INK,
     QUIET,
     WIDTH,
     Chart,
-    altair,
     axis_room,
+    below,
+    beside,
     checked_width,
     columns_in,
-    finished,
     folded,
+    headed,
     inner_width,
-    panel_title,
+    kind,
+    marked,
+    names_axis,
+    panel,
+    quantity,
 )
 
 BINS = 20
@@ -90,13 +94,13 @@ def distributions(result: Recourse, *, width: float = WIDTH) -> Chart:
             *panels,
             _scores("Score after the last step", after, ends, result.goal, inner),
         ]
-    parts = [altair().concat(*panels, columns=columns, spacing=GAP)]
+    parts = [beside(panels, columns)]
     if paths:
         parts.append(_features([f for f in changed(result, paths) if f[1]], len(paths), width))
     notes = ["How many people, on the nearest route of each."]
     notes.append(f"Dashed: what a yes takes ({words.needed(result.goal)}).")
-    chart = altair().vconcat(*parts, spacing=GAP)
-    return finished(chart, "How routes differ from person to person", notes, width)
+    title = "How routes differ from person to person"
+    return below(parts, **headed(title, notes, width))
 
 
 def _ends(goal: Goal, scores: list[float]) -> tuple[float, float]:
@@ -114,27 +118,29 @@ def _steps(steps: Any, width: float) -> Chart:
     counts = np.bincount(steps, minlength=last + 1)[1:]
     places = np.arange(1, last + 1)
     rows = pd.DataFrame({"low": places - 0.4, "high": places + 0.4, "people": counts})
-    axis = altair().Axis(format="d", tickMinStep=1, tickCount=min(last, 8))
-    return _bars("Steps", rows, (0.5, last + 0.5), axis, width)
+    axis = {"format": "d", "tickMinStep": 1, "tickCount": min(last, 8)}
+    return panel([_bars(rows, (0.5, last + 0.5), axis)], "Steps", width, HEIGHT)
 
 
 def _binned(title: str, values: Floats, ends: tuple[float, float], width: float) -> Chart:
-    axis = altair().Axis(format=",~r", tickCount=5)
-    return _bars(title, _bins(values, ends), ends, axis, width)
+    axis = {"format": ",~r", "tickCount": 5}
+    return panel([_bars(_bins(values, ends), ends, axis)], title, width, HEIGHT)
 
 
 def _scores(
     title: str, values: Floats, ends: tuple[float, float], goal: Goal, width: float
 ) -> Chart:
-    alt = altair()
-    axis = alt.Axis(format=",~r", tickCount=4)
+    axis: dict[str, Any] = {"format": ",~r", "tickCount": 4}
     if not goal.is_range:
-        axis = alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1])
-    bars = _bars(title, _bins(values, ends), ends, axis, width)
+        axis = {"format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1]}
     edges = [goal.low, goal.high] if goal.is_range else [goal.threshold]
     rows = pd.DataFrame({"edge": [edge for edge in edges if edge is not None]})
-    rule = alt.Chart(rows).mark_rule(color=QUIET, strokeDash=[5, 4], strokeWidth=2)
-    return bars + rule.encode(x="edge:Q")
+    edge = {"x": quantity("edge")}
+    layers = [
+        _bars(_bins(values, ends), ends, axis),
+        marked(rows, "rule", edge, color=QUIET, strokeDash=[5, 4], strokeWidth=2),
+    ]
+    return panel(layers, title, width, HEIGHT)
 
 
 def _bins(values: Floats, ends: tuple[float, float]) -> pd.DataFrame:
@@ -142,42 +148,29 @@ def _bins(values: Floats, ends: tuple[float, float]) -> pd.DataFrame:
     return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "people": counts})
 
 
-def _bars(
-    title: str, rows: pd.DataFrame, ends: tuple[float, float], axis: Any, width: float
-) -> Chart:
-    alt = altair()
-    count = alt.Axis(
-        format=",d", tickMinStep=1, tickCount=4, minExtent=UPRIGHT - 8, maxExtent=UPRIGHT - 8
-    )
-    scale = alt.Scale(domain=list(ends), nice=False)
-    chart = alt.Chart(rows[rows["people"] > 0].assign(base=0)).mark_rect(color=INK, stroke="white")
-    return chart.encode(
-        x=alt.X("low:Q", scale=scale, axis=axis, title=None),
-        x2="high:Q",
-        y=alt.Y("people:Q", axis=count, title=None, scale=alt.Scale(zero=True)),
-        y2="base:Q",
-    ).properties(width=width, height=HEIGHT, title=panel_title(title, width))
+def _bars(rows: pd.DataFrame, ends: tuple[float, float], axis: dict[str, Any]) -> Chart:
+    room = UPRIGHT - 8
+    count = {"tickMinStep": 1, "tickCount": 4, "minExtent": room, "maxExtent": room}
+    channels = {
+        "x": quantity("low", scale={"domain": ends, "nice": False}, axis=axis, title=None),
+        "x2": {"field": "high"},
+        "y": quantity("people", axis={"format": ",d", **count}, title=None, scale={"zero": True}),
+        "y2": {"field": "base"},
+    }
+    known = rows[rows["people"] > 0].assign(base=0)
+    return marked(known, "rect", channels, color=INK, stroke="white")
 
 
 def _features(found: list[tuple[Feature, int]], people: int, width: float) -> Chart:
-    alt = altair()
     names = [folded(feature.label, 22) for feature, _ in found]
     rows = pd.DataFrame({"name": names, "share": [count / people for _, count in found]})
     room = axis_room(names, most=170)
     inner = inner_width(width, 1, room)
-    side = alt.Axis(
-        labelExpr=FOLD, labelLimit=0, minExtent=room, maxExtent=room, ticks=False, labelPadding=6
-    )
     lines = max(name.count("\n") for name in names) + 1
-    chart = alt.Chart(rows).mark_bar(color=INK, height=11)
-    return chart.encode(
-        x=alt.X(
-            "share:Q",
-            scale=alt.Scale(domain=[0, 1]),
-            axis=alt.Axis(format=".0%", tickCount=4, grid=True, gridColor="#ececec"),
-            title=None,
-        ),
-        y=alt.Y("name:N", title=None, axis=side, scale=alt.Scale(domain=names)),
-    ).properties(
-        width=inner, height=alt.Step(18 * lines + 6), title=panel_title("What changes", inner)
-    )
+    axis = {"format": ".0%", "tickCount": 4, **GRID}
+    channels = {
+        "x": quantity("share", scale={"domain": [0, 1]}, axis=axis, title=None),
+        "y": kind("name", title=None, axis=names_axis(room), scale={"domain": names}),
+    }
+    bars = marked(rows, "bar", channels, color=INK, height=11)
+    return panel([bars], "What changes", inner, {"step": 18 * lines + 6})

@@ -10,7 +10,7 @@ from typing import Any
 
 from stepladder.errors import ExtraError, ResultError
 from stepladder.files import replacing
-from stepladder.view.plots.style import Chart
+from stepladder.view.plots.style import WIDTH, Chart
 
 PHONE = 320
 """How wide a picture is on a phone, in pixels."""
@@ -37,14 +37,15 @@ def save(chart: Chart, path: str | File) -> None:
         unfinished.write_bytes(content)
 
 
-def picture(draw: Callable[[float], Chart], *, width: float = 720) -> str:
+def picture(draw: Callable[[float], Chart], *, width: float = WIDTH) -> str:
     """HTML for a page: the chart `width` pixels wide, and on a phone as drawn for a phone.
 
     draw  makes the chart for a width, such as `lambda width: person(result, 3, width=width)`
 
     The pictures are part of the text, so a page that holds them is whole by itself.
     """
-    wide, narrow = draw(width).to_dict(), draw(PHONE).to_dict()
+    # Whether a chart is valid is for `save` and the tests to ask: it takes as long as drawing it.
+    wide, narrow = (draw(each).to_dict(validate=False) for each in (width, PHONE))
     return (
         f'<picture><source media="(max-width: {int(width) + 40}px)" srcset="{_inline(narrow)}">'
         f'<img src="{_inline(wide)}" alt="{escape(wide.get("description", ""))}"></picture>'

@@ -24,16 +24,22 @@ from stepladder.view.plots.style import (
     WIDTH,
     Chart,
     Marks,
-    altair,
     axis_room,
+    below,
     checked_width,
-    finished,
+    headed,
     inner_width,
+    kind,
+    marked,
+    quantity,
     sampled,
 )
 
 PEOPLE = 60
 """Of how many people the paths are drawn, where no one is named."""
+
+PLACE = {"x": quantity("x"), "y": quantity("y")}
+"""Where a mark lies on the map."""
 
 CROSS = "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"
 """A cross of two lines: Vega's own is an outline, which looks like a circle when it's small."""
@@ -83,7 +89,6 @@ def map(
     met = scorer.met(scorer.score(values[kept]))
     axis = axis_room(tick_labels(up))
     inner = inner_width(width, 1, axis)
-    alt = altair()
     layers = [
         _yes(plane, across, up, step, inner, axis),
         _rows(_spread(places[kept], across, up, seed), met),
@@ -92,9 +97,6 @@ def map(
         layers += _some_paths(trails)
     else:
         layers += _one_person(routes, trails, inner)
-    chart = alt.layer(*layers).resolve_scale(
-        color="independent", shape="independent", strokeDash="independent"
-    )
     whose = "as they are for this person" if person is not None else "as they usually are"
     notes = [f"Shaded: the model says yes, all other values being {whose}."]
     notes.append(_named(met))
@@ -104,7 +106,7 @@ def map(
         everyone = len(result.people)
         notes.append(f"Paths of {people:,} of {everyone:,} people; a dot is where one ends.")
     title = "Where the model says yes" if person is None else f"Routes to a yes for person {person}"
-    return finished(framed(chart, up, inner), title, notes, width)
+    return below([framed(layers, up, inner)], **headed(title, notes, width))
 
 
 def clusters(step: StEP, *, width: float = WIDTH, seed: int = 0) -> Chart:
@@ -123,18 +125,15 @@ def clusters(step: StEP, *, width: float = WIDTH, seed: int = 0) -> Chart:
     inner = inner_width(width, 1, axis)
     order = sorted(names, key=lambda c: (c < 0, c))
     marks = Marks("cluster", [names[c] for c in order], "Cluster", inner)
-    alt = altair()
     rows = pd.DataFrame(places[kept], columns=["x", "y"])
     rows["cluster"] = [names[c] for c in labels[kept].tolist()]
-    chart = (
-        alt.Chart(rows)
-        .mark_point(size=30, opacity=0.8, strokeWidth=1.3)
-        .encode(x=across_axis(across, inner), y=upright_axis(up, axis), **marks.points())
-    )
+    channels = {"x": across_axis(across, inner), "y": upright_axis(up, axis), **marks.points()}
+    points = marked(rows, "point", channels, size=30, opacity=0.8, strokeWidth=1.3)
     count = len(sizes) - (-1 in sizes)
     notes = [f"The rows that meet the goal, in {count} clusters; each path heads for one."]
     notes += [plane.note, *_counted(len(values), int(inside.sum()), len(kept), step.is_private)]
-    return finished(framed(chart, up, inner), "Clusters of accepted rows", notes, width)
+    heading = headed("Clusters of accepted rows", notes, width)
+    return below([framed([points], up, inner)], **heading)
 
 
 # ---- what is drawn ----------------------------------------------------------------------------
@@ -228,35 +227,32 @@ def _counted(everyone: int, inside: int, drawn: int, private: bool) -> list[str]
 
 def _yes(plane: Plane, across: Side, up: Side, step: StEP, width: float, axis: float) -> Chart:
     """Where the model says yes."""
-    alt = altair()
     scorer = step.scorer_
     x, y = np.meshgrid(across.middles, up.middles, indexing="ij")
     scores = scorer.score(plane.values(np.column_stack([x.ravel(), y.ravel()])))
     margins = scorer.goal.margin(scores).reshape(x.shape)
     frame = pd.DataFrame(areas(margins, across, up), columns=["area", "x", "low", "high"])
-    area = alt.Chart(frame).mark_area(color=SHADE, opacity=1, clip=True, line=False)
-    y_ = upright_axis(up, axis)
-    y_.shorthand = "low:Q"
-    return area.encode(x=across_axis(across, width), y=y_, y2="high:Q", detail="area:N")
+    channels = {
+        "x": across_axis(across, width),
+        "y": {**upright_axis(up, axis), "field": "low"},
+        "y2": {"field": "high"},
+        "detail": kind("area"),
+    }
+    return marked(frame, "area", channels, color=SHADE, opacity=1, clip=True, line=False)
 
 
 def _rows(places: Floats, met: Mask) -> Chart:
-    alt = altair()
     rows = pd.DataFrame(places, columns=["x", "y"])
     rows["met"] = met
     kinds = [True, False]
-    shape = alt.Scale(domain=kinds, range=["circle", CROSS])
-    colour = alt.Scale(domain=kinds, range=["#4f7cac", "#808080"])
-    return (
-        alt.Chart(rows)
-        .mark_point(size=20, opacity=0.7, strokeWidth=1, clip=True)
-        .encode(
-            x="x:Q",
-            y="y:Q",
-            shape=alt.Shape("met:N", scale=shape, legend=None),
-            color=alt.Color("met:N", scale=colour, legend=None),
-        )
-    )
+    shape = {"domain": kinds, "range": ["circle", CROSS]}
+    colour = {"domain": kinds, "range": ["#4f7cac", "#808080"]}
+    channels = {
+        **PLACE,
+        "shape": kind("met", scale=shape, legend=None),
+        "color": kind("met", scale=colour, legend=None),
+    }
+    return marked(rows, "point", channels, size=20, opacity=0.7, strokeWidth=1, clip=True)
 
 
 def _trail_rows(routes: Sequence[str], trails: list[Floats]) -> pd.DataFrame:
@@ -272,29 +268,24 @@ def _some_paths(trails: list[Floats]) -> list[Chart]:
     """Many people's paths, all alike."""
     if not trails:
         return []
-    alt = altair()
     rows = _trail_rows([str(i) for i in range(len(trails))], trails)
     ends = rows.groupby("route", sort=False).tail(1)
-    line = alt.Chart(rows).mark_line(color=INK, strokeWidth=0.8, opacity=0.6, clip=True)
-    dot = alt.Chart(ends).mark_point(filled=True, color=INK, size=22, opacity=1, clip=True)
+    along = {**PLACE, "detail": kind("route"), "order": quantity("step")}
     return [
-        line.encode(x="x:Q", y="y:Q", detail="route:N", order="step:Q"),
-        dot.encode(x="x:Q", y="y:Q"),
+        marked(rows, "line", along, color=INK, strokeWidth=0.8, opacity=0.6, clip=True),
+        marked(ends, "point", PLACE, filled=True, color=INK, size=22, opacity=1, clip=True),
     ]
 
 
 def _one_person(routes: list[Drawn], trails: list[Floats], width: float) -> list[Chart]:
     """One person's routes, each with its own look, and a ring where they stand today."""
-    alt = altair()
     marks = Marks("route", [route.name for route in routes], "Route, from the ring", width)
     rows = _trail_rows(marks.kinds, trails)
-    base = alt.Chart(rows).encode(x="x:Q", y="y:Q", order="step:Q")
-    today = alt.Chart(rows.head(1)).mark_point(
-        shape="circle", size=170, stroke=INK, strokeWidth=2.5, opacity=1
-    )
+    along = {**PLACE, "order": quantity("step")}
+    halo, ring = {"stroke": "white", "strokeWidth": 5}, {"stroke": INK, "strokeWidth": 2.5}
     return [
-        base.mark_line(stroke="white", strokeWidth=5, opacity=0.8).encode(detail="route:N"),
-        base.mark_line(strokeWidth=2).encode(**marks.lines()),
-        base.mark_point(filled=True, size=60, opacity=1).encode(**marks.points()),
-        today.encode(x="x:Q", y="y:Q"),
+        marked(rows, "line", {**along, "detail": kind("route")}, **halo, opacity=0.8),
+        marked(rows, "line", {**along, **marks.lines()}, strokeWidth=2),
+        marked(rows, "point", {**along, **marks.points()}, filled=True, size=60, opacity=1),
+        marked(rows.head(1), "point", PLACE, **ring, shape="circle", size=170, opacity=1),
     ]

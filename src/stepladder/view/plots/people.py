@@ -16,22 +16,27 @@ from stepladder.path import Outcome, Path
 from stepladder.recourse import Recourse
 from stepladder.view import words
 from stepladder.view.plots.style import (
+    APART,
     FOLD,
-    GAP,
+    GRID,
     QUIET,
     SHADE,
     WIDTH,
     Chart,
     Marks,
-    altair,
     axis_room,
+    below,
+    beside,
     checked_width,
     columns_in,
-    finished,
     folded,
+    headed,
     inner_width,
+    kind,
+    marked,
     number_axis,
-    panel_title,
+    panel,
+    quantity,
     said,
     times,
 )
@@ -67,13 +72,13 @@ def person(result: Recourse, person: Hashable, *, width: float = WIDTH) -> Chart
         quiet = Marks("route", names, None, part)
         last = max(route.path.steps for route in routes)
         drawn = [_feature(table, quiet, part, axis, last) for table in tables.values()]
-        panels.append(altair().concat(*drawn, columns=columns, spacing=GAP))
-    chart = altair().vconcat(*panels, spacing=GAP)
+        panels.append(beside(drawn, columns))
     notes = [f"Shaded: what a yes takes ({words.needed(result.goal)}). Step 0 is today."]
     if len(routes) > 1 and changing:
         notes.append("Below the score: each thing that changes, on the routes that change it.")
     notes += [plan.note] * bool(plan.note)
-    return finished(chart, f"Routes to a yes for person {person}", notes, width)
+    title = f"Routes to a yes for person {person}"
+    return below(panels, **headed(title, notes, width))
 
 
 @dataclass(frozen=True)
@@ -115,25 +120,24 @@ def _changing(routes: list[Drawn]) -> list[int]:
 
 
 def _scores(goal: Goal, routes: list[Drawn], marks: Marks, width: float, axis: float) -> Chart:
-    alt = altair()
     rows = _rows(routes, [route.path.scores for route in routes])
     low, high = _met(goal)
     domain = (0.0, 1.0)
     if goal.is_range:
         domain = _roomy([*rows["value"], *(end for end in (low, high) if np.isfinite(end))])
-    scale = alt.Scale(domain=list(domain), nice=False)
+    scale = {"domain": list(domain), "nice": False}
     look: dict[str, Any] = {"tickCount": 4, "minExtent": axis, "maxExtent": axis}
-    ticks = number_axis(**look) if goal.is_range else alt.Axis(format=".0%", **look)
+    ticks = number_axis(**look) if goal.is_range else {"format": ".0%", **look}
     shade = pd.DataFrame({"low": [max(low, domain[0])], "high": [min(high, domain[1])]})
     edges = pd.DataFrame({"value": [end for end in (low, high) if np.isfinite(end)]})
-    y = alt.Y("value:Q", scale=scale, title=None, axis=ticks)
-    band = alt.Y("low:Q", scale=scale, title=None, axis=ticks)
+    y = quantity("value", scale=scale, title=None, axis=ticks)
+    band = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
     layers = [
-        alt.Chart(shade).mark_rect(color=SHADE).encode(y=band, y2="high:Q"),
-        alt.Chart(edges).mark_rule(color=QUIET, strokeWidth=1.5).encode(y=y),
+        marked(shade, "rect", band, color=SHADE),
+        marked(edges, "rule", {"y": y}, color=QUIET, strokeWidth=1.5),
         *_lines(rows, y, marks, max(1, int(rows["step"].max()))),
     ]
-    return _panel(layers, "Score", width)
+    return panel(layers, "Score", width, HEIGHT, resolve=APART)
 
 
 def _met(goal: Goal) -> tuple[float, float]:
@@ -180,16 +184,16 @@ def _table(result: Recourse, routes: list[Drawn], place: int) -> _Table:
 
 
 def _feature(table: _Table, marks: Marks, width: float, axis: float, last: int) -> Chart:
-    alt = altair()
     look: dict[str, Any] = {"minExtent": axis, "maxExtent": axis}
     if table.levels is None:
-        scale = alt.Scale(domain=list(_roomy(table.rows["value"])), nice=False, zero=False)
+        scale = {"domain": list(_roomy(table.rows["value"])), "nice": False, "zero": False}
         ticks = number_axis(table.feature, tickCount=4, **look)
-        y = alt.Y("value:Q", scale=scale, title=None, axis=ticks)
+        y = quantity("value", scale=scale, title=None, axis=ticks)
     else:
-        ticks = alt.Axis(labelExpr=FOLD, labelLimit=0, grid=True, gridColor="#ececec", **look)
-        y = alt.Y("value:N", scale=alt.Scale(domain=table.levels), title=None, axis=ticks)
-    return _panel(_lines(table.rows, y, marks, last), table.title, width)
+        ticks = {"labelExpr": FOLD, "labelLimit": 0, **GRID, **look}
+        y = kind("value", scale={"domain": table.levels}, title=None, axis=ticks)
+    layers = _lines(table.rows, y, marks, last)
+    return panel(layers, table.title, width, HEIGHT, resolve=APART)
 
 
 # ---- lines ------------------------------------------------------------------------------------
@@ -213,21 +217,13 @@ def _roomy(values: Any) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _lines(rows: pd.DataFrame, y: Any, marks: Marks, last: int) -> list[Chart]:
+def _lines(rows: pd.DataFrame, y: dict[str, Any], marks: Marks, last: int) -> list[Chart]:
     """Each route as a line with a mark at each step, up to the `last` of any."""
-    alt = altair()
-    ticks = alt.Axis(format="d", tickMinStep=1, tickCount=min(last, 10))
-    scale = alt.Scale(domain=[0, last], nice=False, padding=8)
-    base = alt.Chart(rows).encode(x=alt.X("step:Q", scale=scale, title="Step", axis=ticks), y=y)
-    line = base.mark_line(strokeWidth=2)
+    ticks = {"format": "d", "tickMinStep": 1, "tickCount": min(last, 10)}
+    scale = {"domain": [0, last], "nice": False, "padding": 8}
+    at = {"x": quantity("step", scale=scale, title="Step", axis=ticks), "y": y}
+    line = {**at, **marks.lines(), "order": quantity("step")}  # levels would sort it otherwise
     return [
-        line.encode(**marks.lines(), order="step:Q"),  # levels would sort it otherwise
-        base.mark_point(filled=True, size=55, opacity=1).encode(**marks.points()),
+        marked(rows, "line", line, strokeWidth=2),
+        marked(rows, "point", {**at, **marks.points()}, filled=True, size=55, opacity=1),
     ]
-
-
-def _panel(layers: list[Chart], title: str, width: float) -> Chart:
-    chart = altair().layer(*layers)
-    return chart.resolve_scale(
-        color="independent", shape="independent", strokeDash="independent"
-    ).properties(width=width, height=HEIGHT, title=panel_title(title, width))

@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from stepladder.errors import ExtraError, ParameterError
@@ -30,6 +31,29 @@ end, and that a letter takes."""
 SHADE, QUIET, INK = "#dfe5ec", "#767676", "#222222"
 """Where the goal is met; what is in the background; text and lines."""
 
+_TEXT = {
+    "labelFontSize": 12,
+    "titleFontSize": 12,
+    "titleFontWeight": "normal",
+    "labelColor": INK,
+    "titleColor": INK,
+}
+_LINES = {"tickColor": "#b5b5b5", "domainColor": "#b5b5b5"}
+
+LOOK = {
+    "font": "sans-serif",
+    "view": {"stroke": "#b5b5b5"},
+    "axis": {**_TEXT, **_LINES, "grid": False, "labelOverlap": True, "labelFlush": False},
+    "legend": {**_TEXT, "symbolSize": 70, "titleLimit": 0},
+}
+"""The house's look, as Vega-Lite's configuration."""
+
+GRID = {"grid": True, "gridColor": "#ececec"}
+"""Faint lines across a panel, of an axis."""
+
+APART = {"scale": dict.fromkeys(("color", "shape", "strokeDash"), "independent")}
+"""Layers that share no legend."""
+
 # The numbers of colours, shapes and dashes share no divisor, so that no two of 30 look alike.
 COLOURS = ("#0b3c6f", "#c4501b", "#2a8c6c", "#7b4fa0", "#a8860a")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
@@ -45,6 +69,45 @@ def altair() -> Any:
     return altair
 
 
+# ---- parts of a chart -------------------------------------------------------------------------
+# Plain Vega-Lite, given when a chart is made. Altair's own objects hold each possible setting, and
+# it copies all of a chart, each panel and its layers again, whenever it's put into another one or
+# something is added to it: that took most of the time.
+
+
+def quantity(field: str, **settings: Any) -> dict[str, Any]:
+    """A channel that shows a column of numbers."""
+    return {"field": field, "type": "quantitative", **settings}
+
+
+def kind(field: str, **settings: Any) -> dict[str, Any]:
+    """A channel that shows a column of names."""
+    return {"field": field, "type": "nominal", **settings}
+
+
+def marked(rows: pd.DataFrame, mark: str, channels: dict[str, Any], **look: Any) -> Chart:
+    """A mark for each row, or a line through them."""
+    alt = altair()
+    return alt.Chart(rows, mark={"type": mark, **look}, encoding=alt.Encoding(**channels))
+
+
+def panel(layers: Sequence[Chart], title: str, width: float, height: Any, **settings: Any) -> Chart:
+    """Layers on one another, under a heading."""
+    lines = wrap(title, max(12, int(width / LETTER / 1.1)))
+    heading = {"text": lines, "anchor": "start", "frame": "group", "fontSize": 12, "offset": 8}
+    return altair().layer(*layers, width=width, height=height, title=heading, **settings)
+
+
+def beside(panels: Sequence[Chart], columns: int, **settings: Any) -> Chart:
+    """Panels in so many columns."""
+    return altair().concat(*panels, columns=columns, spacing=GAP, **settings)
+
+
+def below(panels: Sequence[Chart], **settings: Any) -> Chart:
+    """Panels below one another."""
+    return altair().vconcat(*panels, spacing=GAP, **settings)
+
+
 @dataclass(frozen=True)
 class Marks:
     """How several kinds of things are told apart: each by a colour, a shape and a dash of its own.
@@ -57,84 +120,55 @@ class Marks:
     legend: str | None
     width: float
 
-    def _channel(self, channel: str, values: Sequence[Any], *, legend: bool = True) -> Any:
-        alt = altair()
+    def _channel(self, values: Sequence[Any], *, legend: bool = True) -> dict[str, Any]:
         chosen = [values[i % len(values)] for i in range(len(self.kinds))]
         look = None
         if legend and self.legend is not None:
-            longest = max((len(kind) for kind in self.kinds), default=0)
+            longest = max(map(len, self.kinds), default=0)
             fitting = int(self.width // (longest * LETTER + 30))
-            look = alt.Legend(
-                title=self.legend, orient="bottom", columns=max(1, fitting), labelLimit=0
-            )
-        scale = alt.Scale(domain=list(self.kinds), range=chosen)
-        return getattr(alt, channel)(f"{self.field}:N", scale=scale, legend=look)
+            look = {
+                "title": self.legend,
+                "orient": "bottom",
+                "columns": max(1, fitting),
+                "labelLimit": 0,
+            }
+        scale = {"domain": list(self.kinds), "range": chosen}
+        return kind(self.field, scale=scale, legend=look)
 
     def points(self) -> dict[str, Any]:
         """The channels of points."""
         return {
-            "color": self._channel("Color", COLOURS),
-            "shape": self._channel("Shape", SHAPES),
+            "color": self._channel(COLOURS),
+            "shape": self._channel(SHAPES),
         }
 
     def lines(self) -> dict[str, Any]:
         """The channels of lines, which the legend leaves out."""
         return {
-            "color": self._channel("Color", COLOURS, legend=False),
-            "strokeDash": self._channel("StrokeDash", DASHES, legend=False),
+            "color": self._channel(COLOURS, legend=False),
+            "strokeDash": self._channel(DASHES, legend=False),
         }
 
 
-def finished(chart: Chart, title: str, notes: Sequence[str], width: float) -> Chart:
-    """The chart with its heading, wrapped to the width, in the house's look."""
-    alt = altair()
+def headed(title: str, notes: Sequence[str], width: float) -> dict[str, Any]:
+    """What the outermost chart has: the heading, wrapped to the width, and the house's look."""
     letters = int((width - 2 * MARGIN) / LETTER)
-    heading = alt.Title(
-        wrap(title, int(letters * 0.85)),
-        subtitle=[line for note in notes for line in wrap(note, letters)],
-        anchor="start",
-        frame="bounds",
-        fontSize=15,
-        subtitleFontSize=12,
-        subtitleColor=INK,
-        offset=14,
-    )
-    return (
-        chart.properties(
-            title=heading,
-            description=" ".join([f"{title}.", *notes]),
-            padding=MARGIN,
-            background="white",
-        )
-        .configure(font="sans-serif")
-        .configure_view(stroke="#b5b5b5")
-        .configure_axis(
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            labelColor=INK,
-            titleColor=INK,
-            grid=False,
-            tickColor="#b5b5b5",
-            domainColor="#b5b5b5",
-            labelOverlap=True,
-        )
-        .configure_legend(
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            labelColor=INK,
-            titleColor=INK,
-            symbolSize=70,
-            titleLimit=0,
-        )
-    )
-
-
-def panel_title(text: str, width: float) -> Any:
-    """The heading of one panel, wrapped."""
-    lines = wrap(text, max(12, int(width / LETTER / 1.1)))
-    return altair().Title(lines, anchor="start", frame="group", fontSize=12, offset=8)
+    return {
+        "title": {
+            "text": wrap(title, int(letters * 0.85)),
+            "subtitle": [line for note in notes for line in wrap(note, letters)],
+            "anchor": "start",
+            "frame": "bounds",
+            "fontSize": 15,
+            "subtitleFontSize": 12,
+            "subtitleColor": INK,
+            "offset": 14,
+        },
+        "description": " ".join([f"{title}.", *notes]),
+        "padding": MARGIN,
+        "background": "white",
+        "config": LOOK,
+    }
 
 
 def checked_width(width: Any) -> float:
@@ -156,6 +190,11 @@ def inner_width(width: float, columns: int, axis: float) -> float:
     return (width - 2 * MARGIN - (columns - 1) * GAP) / columns - axis - SPILL
 
 
+def outer_width(inner: float, columns: int, axis: float) -> float:
+    """How wide panels with such areas of their own make a picture: `inner_width` backwards."""
+    return columns * (inner + axis + SPILL) + (columns - 1) * GAP + 2 * MARGIN
+
+
 def axis_room(labels: Sequence[str], least: float = 48, most: float = 150) -> float:
     """Pixels that a vertical axis with these labels takes."""
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
@@ -169,6 +208,18 @@ def folded(text: str, letters: int = 18) -> str:
 
 FOLD = "split(datum.label, '\\n')"
 """What makes an axis show folded labels."""
+
+
+def names_axis(room: float) -> dict[str, Any]:
+    """A vertical axis of folded names that takes `room` pixels."""
+    return {
+        "labelExpr": FOLD,
+        "labelLimit": 0,
+        "minExtent": room,
+        "maxExtent": room,
+        "ticks": False,
+        "labelPadding": 6,
+    }
 
 
 def said(feature: Feature) -> str:
@@ -187,13 +238,13 @@ def times(feature: Feature) -> float:
     return float(feature.times) if isinstance(feature, Numeric) else 1.0
 
 
-def number_axis(feature: Feature | None = None, **settings: Any) -> Any:
+def number_axis(feature: Feature | None = None, **settings: Any) -> dict[str, Any]:
     """An axis of numbers as people write them; whole ones have no ticks between them."""
     if isinstance(feature, Numeric) and feature.percent:
-        return altair().Axis(format=",~%", **settings)
+        return {"format": ",~%", **settings}
     if isinstance(feature, Numeric) and feature.places == 0:
         settings["tickMinStep"] = feature.times
-    return altair().Axis(format=",~r", **settings)
+    return {"format": ",~r", **settings}
 
 
 def sampled(count: int, seed: int, most: int = MOST) -> NDArray[np.intp]:

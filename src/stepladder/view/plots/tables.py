@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,25 @@ from stepladder import frames
 from stepladder.errors import ColumnError, EmptyFrameError, listing, nearest
 from stepladder.frames import Frame
 from stepladder.view.plots.style import (
-    FOLD,
-    GAP,
+    GRID,
     INK,
     QUIET,
     WIDTH,
     Chart,
-    altair,
     axis_room,
+    beside,
     checked_width,
     columns_in,
-    finished,
     folded,
+    headed,
     inner_width,
-    panel_title,
+    kind,
+    marked,
+    names_axis,
+    panel,
+    quantity,
 )
+from stepladder.view.words import HELD
 
 LINE = 19
 """Pixels that a line of a label takes."""
@@ -45,26 +50,27 @@ def by_group(frame: Frame, *, width: float = WIDTH) -> Chart:
     known = table.columns.intersection(ends)
     table = table.reindex(columns=[*table.columns, *(end for end in ends if end not in known)])
     table["name"] = [
-        folded(f"{group} ({int(people):,})", 22)
+        folded(f"{group}, {_counted(int(people))}", 22)
         for group, people in zip(table["group"], table["people"], strict=True)
     ]
     table["kind"] = np.where(table["small"].astype(bool), "few people", "enough people")
-    columns = columns_in(width, 2)
-    axis = axis_room(table["name"].tolist(), most=170)
-    inner = inner_width(width, columns, axis)
+    layout = _Layout.of(width, 2, table["name"])
     panels = [
-        _ranges(table, "success", "People with a route", inner, axis, domain=(0.0, 1.0)),
-        _ranges(table, "cost", "Distance to the goal", inner, axis),
+        _ranges(table, "success", "People with a route", layout, 0, share=True),
+        _ranges(table, "cost", "Mean distance to the goal", layout, 1),
     ]
-    chart = altair().concat(*panels, columns=columns, spacing=GAP)
-    notes = ["In brackets: people."]
-    if len(known):
-        notes = ["In brackets: people. Bars: where the figure lies with 95% confidence."]
+    notes = []
+    if table[known].notna().any(axis=None):
+        notes.append("Bars: where the figure lies with 95% confidence.")
     if table["small"].astype(bool).any():
         notes.append("Hollow: a group of few people, whose figures may be chance.")
     if table["cost"].isna().any():
-        notes.append("No mark: nobody in the group has a route, so there's no cost.")
-    return finished(chart, "Recourse by group", notes, width)
+        notes.append("No mark: nobody in the group has a route, so there's no distance.")
+    return beside(panels, layout.columns, **headed("Routes by group", notes, width))
+
+
+def _counted(people: int) -> str:
+    return f"{people:,}{HELD}{'person' if people == 1 else 'people'}"
 
 
 def methods(frame: Frame, *, width: float = WIDTH) -> Chart:
@@ -80,24 +86,19 @@ def methods(frame: Frame, *, width: float = WIDTH) -> Chart:
     for end in ("low", "high"):
         table[f"value_{end}"] = table[end] if has_ranges else np.nan
     metrics = list(dict.fromkeys(table["metric"]))
-    columns = columns_in(width, len(metrics))
-    axis = axis_room(table["name"].tolist(), most=170)
-    inner = inner_width(width, columns, axis)
-    order = list(dict.fromkeys(table["name"]))
+    layout = _Layout.of(width, len(metrics), table["name"])
     panels = [
         _ranges(
             table[table["metric"] == metric],
             "value",
             str(metric).replace("_", " ").capitalize(),
-            inner,
-            axis,
-            names=order,
+            layout,
+            place,
         )
-        for metric in metrics
+        for place, metric in enumerate(metrics)
     ]
-    chart = altair().concat(*panels, columns=columns, spacing=GAP)
     notes = ["Bars: from the low to the high end given for a figure."] if has_ranges else []
-    return finished(chart, "Methods compared", notes, width)
+    return beside(panels, layout.columns, **headed("Methods compared", notes, width))
 
 
 def _table(frame: Frame, needed: Sequence[str]) -> pd.DataFrame:
@@ -114,59 +115,62 @@ def _table(frame: Frame, needed: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame({name: frames.values(read[name]) for name in read.columns})
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """Panels with the same rows, in columns; the first in each line has the rows' names."""
+
+    names: list[str]
+    columns: int
+    room: float
+    """pixels that the names take"""
+    inner: float
+    """how wide each panel's own area is"""
+
+    @classmethod
+    def of(cls, width: float, panels: int, names: Iterable[str]) -> _Layout:
+        order = list(dict.fromkeys(names))
+        columns, room = columns_in(width, panels), axis_room(order, most=170)
+        return cls(order, columns, room, inner_width(width - room, columns, 0))
+
+    def axis(self, place: int) -> dict[str, Any]:
+        """The vertical axis of the panel at this place."""
+        if place % self.columns:
+            return {"labels": False, "ticks": False, "domain": False}
+        return names_axis(self.room)
+
+
 def _ranges(
     table: pd.DataFrame,
     figure: str,
     title: str,
-    width: float,
-    axis: float,
+    layout: _Layout,
+    place: int,
     *,
-    domain: tuple[float, float] | None = None,
-    names: Sequence[str] | None = None,
+    share: bool = False,
 ) -> Chart:
     """One figure a row: a mark, and a bar from its low to its high end."""
-    alt = altair()
-    order = list(dict.fromkeys(table["name"])) if names is None else list(names)
     columns = {"value": figure, "low": f"{figure}_low", "high": f"{figure}_high"}
     rows = pd.DataFrame({new: table[old].astype(float) for new, old in columns.items()})
     rows["name"], rows["kind"] = table["name"], table["kind"]
     rows = rows.dropna(subset=["value"])
-    share = domain == (0.0, 1.0)
     most = rows[["value", "high"]].max().max()
     least = min(0.0, rows[["value", "low"]].min().min())
-    # Room at both ends, so that no mark touches the labels.
-    scale = alt.Scale(domain=[least, most or 1.0] if domain is None else list(domain), padding=9)
-    look = alt.Axis(
-        format=".0%" if share else ",~r",
-        tickCount=2 if width < 220 else 4,
-        grid=True,
-        gridColor="#ececec",
+    domain = [0.0, 1.0] if share else [least, most if most > 0 else 1.0]
+    ticks = 2 if layout.inner < 220 else 4
+    x = quantity(
+        "value",
+        scale={"domain": domain, "padding": 9},  # so that no mark touches the labels
+        axis={"format": ".0%" if share else ",~r", "tickCount": ticks, **GRID},
+        title=None,
     )
-    side = alt.Axis(
-        labelExpr=FOLD, labelLimit=0, minExtent=axis, maxExtent=axis, ticks=False, labelPadding=6
-    )
-    x = alt.X("value:Q", scale=scale, title=None, axis=look)
-    y = alt.Y("name:N", title=None, axis=side, scale=alt.Scale(domain=order))
-    base = alt.Chart(rows).encode(y=y)
-    fill = alt.Fill(
-        "kind:N",
-        scale=alt.Scale(domain=["enough people", "few people"], range=[INK, "white"]),
-        legend=None,
-    )
-    lines = max(name.count("\n") for name in order) + 1
-    bars = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-    return alt.layer(
-        bars.mark_rule(color=QUIET, strokeWidth=3).encode(x=_again(x, "low"), x2="high:Q"),
-        base.mark_point(size=80, opacity=1, stroke=INK, strokeWidth=1.5).encode(x=x, fill=fill),
-    ).properties(
-        width=width,
-        height=alt.Step(LINE * lines + 8),
-        title=panel_title(title, width),
-    )
-
-
-def _again(x: Any, field: str) -> Any:
-    """The same axis for another field."""
-    again = x.copy()
-    again.shorthand = f"{field}:Q"
-    return again
+    y = kind("name", title=None, axis=layout.axis(place), scale={"domain": layout.names})
+    look = {"domain": ["enough people", "few people"], "range": [INK, "white"]}
+    points = {"x": x, "y": y, "fill": kind("kind", scale=look, legend=None)}
+    bars = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}
+    known = rows[["name", "low", "high"]].dropna()
+    layers = [
+        marked(known, "rule", bars, color=QUIET, strokeWidth=3),
+        marked(rows, "point", points, size=80, opacity=1, stroke=INK, strokeWidth=1.5),
+    ]
+    lines = max(name.count("\n") for name in layout.names) + 1
+    return panel(layers, title, layout.inner, {"step": LINE * lines + 8})

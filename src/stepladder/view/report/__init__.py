@@ -1,0 +1,16 @@
+"""The report: one HTML file on a result, to be handed to whoever has to judge it.
+
+It needs no network and no script, prints well, and the same input gives the same bytes.
+
+whole.py     `report`: the page put together
+everyone.py  how many have a route, why others haven't, and what routes are like
+groups.py    whether one group of people is offered as much as another
+people.py    some people's plans
+settings.py  how the result was made, and from what
+cells.py     figures as the tables write them
+"""
+
+from stepladder.view.page import write
+from stepladder.view.report.whole import report
+
+__all__ = ["report", "write"]

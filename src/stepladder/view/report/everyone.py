@@ -1,0 +1,191 @@
+"""Everyone at once: how many have a route, why others have none, and what routes are like."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepladder import frames
+from stepladder.feature import Change
+from stepladder.path import Outcome
+from stepladder.recourse import Recourse
+from stepladder.view import plots
+from stepladder.view.page import Table
+from stepladder.view.report.cells import Form, capital, number, percent, share
+from stepladder.view.spread import asking, changed, distributions, nearest_paths
+
+REASONS = 10
+"""How many reasons for having no route are told, the most frequent first."""
+
+ENDS = {
+    Outcome.STEP_LIMIT: "no route within the steps allowed",
+    Outcome.STALLED: "no route that gets all the way",
+    Outcome.UNREACHABLE: "no route among the possible changes",
+    Outcome.MISSING_VALUE: "a value is missing",
+    Outcome.TIMED_OUT: "time ran out",
+}
+"""How it ended for people without a route."""
+
+ROUTES: dict[str, tuple[str, Form]] = {
+    "avg_success": ("Routes found, of those looked for", percent),
+    "path_steps": ("Steps of a route", number),
+    "sparsity": ("Things that a route changes", number),
+    "l2_distance": ("Distance from today to the end of a route", number),
+    "nearest_l2_distance": ("The same, of a person's nearest route", number),
+    "path_length": ("Distance walked along a route, step by step", number),
+    "diversity": ("Distance between the ends of two routes of a person", number),
+    "proximal_diversity": (
+        "How far apart a person's routes end, all pairs together, for each unit of distance to the "
+        "furthest end",
+        number,
+    ),
+    "distance_to_positives": (
+        "Distance from the end of a route to the nearest people on file who have a yes",
+        number,
+    ),
+}
+"""The metrics that the page tells: what each is, and how it's written."""
+
+DISTANCE = (
+    "Distance is how far the end of a route lies from where a person stands today, on the scale on "
+    "which the method compares people. A standard deviation of a number counts 1, unless the "
+    "settings below weigh it otherwise."
+)
+
+
+@dataclass(frozen=True)
+class Everyone:
+    """All people of a result, as the page shows them."""
+
+    lead: str
+    tables: tuple[Table, ...]
+    spread: str | None
+    """a picture of how routes differ"""
+    changes: Table | None
+
+
+def everyone(result: Recourse) -> Everyone:
+    asked = asking(result)
+    paths = nearest_paths(result)
+    has_scores = any(not math.isnan(result.routes[place][0].scores[0]) for place in asked)
+    tables = [_counts(result, asked), _nearest(result), _reasons(result, asked), _routes(result)]
+    return Everyone(
+        lead=_lead(result, len(asked), len(paths)),
+        tables=tuple(table for table in tables if table is not None),
+        spread=plots.picture(lambda width: distributions(result, width=width))
+        if has_scores
+        else None,
+        changes=_changes(result),
+    )
+
+
+def _lead(result: Recourse, asked: int, reached: int) -> str:
+    if not asked:
+        return "Nobody in this result asked for a route."
+    already = len(result.people) - asked
+    rest = f" {already:,} more had a yes already." if already else ""
+    return (
+        f"{reached:,} of {asked:,} who asked have a route to a yes ({reached / asked:.0%}).{rest}"
+    )
+
+
+def _counts(result: Recourse, asked: Sequence[int]) -> Table:
+    found = Counter(result.best(place)[1] for place in asked)
+    reached = found.pop(Outcome.REACHED, 0)
+    several = sum(_choices(result, place) > 1 for place in asked)
+    counts = {
+        "Asked for a route": len(asked),
+        "Have a route": reached,
+        "Have several different routes": several,
+        "Have none": len(asked) - reached,
+    }
+    counts |= {f"Have none: {ENDS[outcome]}": found[outcome] for outcome in ENDS if found[outcome]}
+    rows = [(name, f"{count:,}", share(count, len(asked))) for name, count in counts.items()]
+    return Table("Everyone who asked", ("", "People", "Share"), tuple(rows), numbers=(1, 2))
+
+
+def _choices(result: Recourse, place: int) -> int:
+    """How many routes that end differently a person has."""
+    reached = [path for path in result.routes[place] if path.outcome is Outcome.REACHED]
+    return len({path.values[-1].tobytes() for path in reached})
+
+
+def _nearest(result: Recourse) -> Table | None:
+    """What people's nearest routes are like; None where nobody has one."""
+    paths = nearest_paths(result)
+    if not paths:
+        return None
+    moved = [int((path.values[-1] != path.values[0]).sum()) for path in paths]
+    rows = [
+        ("Steps", *_middle([path.steps for path in paths], "g")),
+        ("Things to change", *_middle(moved, "g")),
+        ("Distance", *_middle([path.distance for path in paths], ".2f")),
+    ]
+    return Table(
+        "The nearest route of each",
+        ("", "Median", "Most"),
+        tuple(rows),
+        numbers=(1, 2),
+        note=DISTANCE,
+    )
+
+
+def _middle(values: Sequence[float], form: str) -> tuple[str, str]:
+    return format(float(np.median(values)), form), format(max(values), form)
+
+
+def _reasons(result: Recourse, asked: Sequence[int]) -> Table | None:
+    """Why people have no route, the most frequent reasons first; None if everyone has one."""
+    best = [result.best(place) for place in asked]
+    found = Counter((outcome, why) for slot, outcome, why in best if slot is None)
+    if not found:
+        return None
+    told = found.most_common(REASONS)
+    rows = [(capital(ENDS[outcome]), why, f"{count:,}") for (outcome, why), count in told]
+    rest = found.total() - sum(count for _, count in told)
+    if rest:
+        rows.append(("Other reasons", "", f"{rest:,}"))
+    return Table(
+        "Why some have no route", ("How it ended", "Reason", "People"), tuple(rows), numbers=(2,)
+    )
+
+
+def _routes(result: Recourse) -> Table | None:
+    """What all routes are like, the nearest and the others; None where there is none."""
+    if not nearest_paths(result):
+        return None
+    (found,) = frames.read(result.metrics()).rows(named=True)
+    rows = [
+        (name, form(found[metric]))
+        for metric, (name, form) in ROUTES.items()
+        if found[metric] is not None and not math.isnan(found[metric])
+    ]
+    return Table(
+        "All routes, not only the nearest",
+        ("", "Mean"),
+        tuple(rows),
+        numbers=(1,),
+        note="The mean over people of what each of them has; those who had a yes already aren't "
+        "counted.",
+    )
+
+
+def _changes(result: Recourse) -> Table | None:
+    paths = nearest_paths(result)
+    if not paths:
+        return None
+    rows = [
+        (feature.label, f"{count:,}", share(count, len(paths)))
+        for feature, count in changed(result, paths)
+        if feature.change is not Change.NEVER or count
+    ]
+    return Table(
+        "What the nearest routes change",
+        ("What changes", "Routes", "Share"),
+        tuple(rows),
+        numbers=(1, 2),
+    )

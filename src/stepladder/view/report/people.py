@@ -1,0 +1,74 @@
+"""Some people's plans: in words and as a picture, or what stands in the way of one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stepladder.feature import Feature
+from stepladder.methods.step import StEP
+from stepladder.path import Outcome
+from stepladder.recourse import Recourse
+from stepladder.view import plots, words
+from stepladder.view.why import WhyNot, why_not
+
+MOST_ROWS = 20_000
+"""How many rows the model is asked about, at most, to find what would open one person a route."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One person, as the page shows them."""
+
+    plan: words.Plan
+    today: str
+    why: WhyNot | None
+    picture: str | None
+
+
+def chosen(places: Sequence[int], count: int) -> list[int]:
+    """`count` of the places, evenly over their order, whoever they are.
+
+    >>> chosen(range(100), 4)
+    [12, 37, 62, 87]
+    """
+    if len(places) <= count:
+        return list(places)
+    return [places[(2 * i + 1) * len(places) // (2 * count)] for i in range(count)]
+
+
+def shown(result: Recourse, place: int, step: StEP | None) -> Shown:
+    """The person at a place of the result."""
+    # Alone under a name that is text: others may be called the same, and names may be dates.
+    name = np.array([str(pd.Index(result.people).tolist()[place])], dtype=object)
+    alone = replace(result, people=name, routes=[result.routes[place]])
+    (plan,) = words.plans(alone)
+    picture = None
+    if not math.isnan(plan.score) and any(path.steps for path in alone.routes[0]):
+        picture = plots.picture(lambda width: plots.person(alone, name[0], width=width))
+    return Shown(
+        plan=plan,
+        today=_today(result.space.schema.features, plan.today),
+        why=_why(alone, plan, step),
+        picture=picture,
+    )
+
+
+def _today(features: Sequence[Feature], today: Mapping[str, Any]) -> str:
+    return "; ".join(f"{f.label}: {words.value(f, today[f.name])}" for f in features)
+
+
+def _why(alone: Recourse, plan: words.Plan, step: StEP | None) -> WhyNot | None:
+    """What would open a route to someone who has none, where a method is there to be asked."""
+    path = alone.routes[0][0]
+    unreachable = alone.best(0)[1] is Outcome.UNREACHABLE
+    if step is None or plan.routes or not unreachable or step.is_published or step.is_private:
+        return None
+    row = alone.space.to_frame(path.values[:1], alone.template)
+    why = why_not(step, row, most_rows=MOST_ROWS)
+    return why if why.openings else None

@@ -1,0 +1,102 @@
+"""How a result was made, and from what: fingerprints, settings, and what was allowed to change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path as File
+from typing import Any
+
+import stepladder
+from stepladder.feature import Change, Feature, Numeric
+from stepladder.frames import Frame
+from stepladder.recourse import Recourse
+from stepladder.view import words
+from stepladder.view.page import Table
+from stepladder.view.provenance import data_hash, model_hash, schema_hash
+from stepladder.view.report.cells import NONE
+
+CHANGES = {
+    Change.ANY: "any way",
+    Change.INCREASE: "may only rise",
+    Change.DECREASE: "may only fall",
+    Change.NEVER: "never",
+}
+
+KINDS = {"numeric": "a number", "ordinal": "levels in order", "categorical": "one of several"}
+
+REFERENCE = {
+    "rows": "Reference rows",
+    "positives": "Reference rows with a yes",
+    "missing_value": "Reference rows left out, since a value is missing",
+    "made_up": "Rows made up in place of the reference rows",
+}
+"""What the counts of a result's reference rows are called."""
+
+
+def made(result: Recourse, model: str | File | bytes | None, data: Frame | None) -> Table:
+    """Where the result comes from."""
+    if data is None:
+        fingerprint = "not given"
+    elif result.privacy is not None:  # a guess at the rows could be checked against it
+        fingerprint = "left out, since the reference rows are kept private"
+    else:
+        fingerprint = data_hash(data)
+    rows = [
+        ("Version of stepladder", stepladder.__version__),
+        ("What counts as a yes", str(result.goal)),
+        ("Model, SHA-256", "not given" if model is None else model_hash(model)),
+        ("Data, SHA-256", fingerprint),
+        ("Schema, SHA-256", schema_hash(result.space.schema)),
+        ("Seed", _plainly(result.settings.get("random_state"))),
+        *((REFERENCE.get(name, name), f"{n:,}") for name, n in result.reference.items()),
+        ("Routes dropped, since they broke a rule or missed the goal", f"{result.dropped:,}"),
+    ]
+    return Table(
+        "How this result was made",
+        ("What", "Value"),
+        tuple(rows),
+        note="A SHA-256 is a fingerprint: whoever has the same file or table gets the same one.",
+    )
+
+
+def called(result: Recourse) -> Table:
+    """The method's settings, under the names that it takes them by."""
+    rows = [
+        (name, _plainly(value)) for name, value in result.settings.items() if name != "random_state"
+    ]
+    return Table("Settings, as the method names them", ("Setting", "Value"), tuple(rows))
+
+
+def _plainly(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {_plainly(part)}" for key, part in value.items()) or "none"
+    return str(value)
+
+
+def rules(result: Recourse) -> Table:
+    """The schema: what may change, and how."""
+    rows = [
+        (f.label, f.name, KINDS[f.kind], CHANGES[f.change], _allowed(f))
+        for f in result.space.schema.features
+    ]
+    return Table(
+        "The schema: what may change, and how",
+        ("What", "Column", "Kind", "May change", "Values allowed"),
+        tuple(rows),
+    )
+
+
+def _allowed(feature: Feature) -> str:
+    if not isinstance(feature, Numeric):
+        return ", ".join(words.value(feature, level) for level in feature.levels or ()) or NONE
+    low, high = feature.bounds
+    ends = [None if end is None else words.value(feature, end) for end in (low, high)]
+    if ends == [None, None]:
+        return NONE
+    if ends[1] is None:
+        return f"from {ends[0]}"
+    return f"up to {ends[1]}" if ends[0] is None else f"{ends[0]} to {ends[1]}"
