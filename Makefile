@@ -31,7 +31,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(STAMP) ## recourse for every rejected applicant of a real mortgage table
-	$(BIN)/python -m stepladder.demo --report build/demo/report.html
+	@mkdir -p build/demo
+	$(BIN)/stepladder demo --report build/demo/report.html
 
 # Two test processes share the cores; models that start threads of their own would fight over them.
 test: $(STAMP) ## run all tests, doctests included

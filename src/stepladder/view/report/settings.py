@@ -10,6 +10,7 @@ import stepladder
 from stepladder.feature import Change, Feature, Numeric
 from stepladder.frames import Frame
 from stepladder.recourse import Recourse
+from stepladder.schema import allowed
 from stepladder.view import words
 from stepladder.view.page import Table
 from stepladder.view.provenance import data_hash, model_hash, schema_hash
@@ -91,12 +92,6 @@ def rules(result: Recourse) -> Table:
 
 
 def _allowed(feature: Feature) -> str:
-    if not isinstance(feature, Numeric):
-        return ", ".join(words.value(feature, level) for level in feature.levels or ()) or NONE
-    low, high = feature.bounds
-    ends = [None if end is None else words.value(feature, end) for end in (low, high)]
-    if ends == [None, None]:
-        return NONE
-    if ends[1] is None:
-        return f"from {ends[0]}"
-    return f"up to {ends[1]}" if ends[0] is None else f"{ends[0]} to {ends[1]}"
+    if isinstance(feature, Numeric):
+        return allowed(feature)
+    return ", ".join(words.value(feature, level) for level in feature.levels or ()) or NONE
