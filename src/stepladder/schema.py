@@ -33,6 +33,7 @@ from stepladder.feature import (
     amount,
     value,
 )
+from stepladder.files import replacing
 from stepladder.frames import Frame
 
 _KINDS: dict[str, type[Numeric] | type[Ordinal] | type[Categorical]] = {
@@ -226,7 +227,8 @@ class Schema:
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None)
         if yaml.safe_load(text) != content:  # YAML folds exotic line ends; escaped they survive
             text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None)
-        Path(path).write_text(text, encoding="utf-8")
+        with replacing(Path(path)) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:

@@ -17,6 +17,7 @@ import pytest
 from tests.methods import bank
 
 import stepladder as sl
+from stepladder.audit import audit
 from stepladder.errors import (
     ColumnError,
     EmptyFrameError,
@@ -37,14 +38,14 @@ PERSON = RESULT.people.tolist()[0]
 GROUPS = pd.DataFrame(
     {
         "group": ["women", "men", "people of a long and rather wordy group"],
-        "people": [1200, 950, 7],
+        "asked": [1200, 950, 7],
         "small": [False, False, True],
         "success": [0.95, 0.9, 0.0],
         "success_low": [0.93, 0.87, 0.0],
         "success_high": [0.96, 0.92, 0.4],
-        "cost": [1.2, 1.4, np.nan],
-        "cost_low": [1.1, 1.3, np.nan],
-        "cost_high": [1.3, 1.5, np.nan],
+        "mean_cost": [1.2, 1.4, np.nan],
+        "mean_cost_low": [1.1, 1.3, np.nan],
+        "mean_cost_high": [1.3, 1.5, np.nan],
     }
 )
 METHODS = pd.DataFrame(
@@ -382,7 +383,7 @@ def test_groups_are_drawn_with_what_is_known_of_them():
 
 
 def test_beside_a_group_stands_how_many_people_and_no_bracket():
-    named = table(plots.by_group(GROUPS.assign(people=[1200, 1, 7])), "kind")["name"].tolist()
+    named = table(plots.by_group(GROUPS.assign(asked=[1200, 1, 7])), "kind")["name"].tolist()
     held = "\N{NO-BREAK SPACE}"
     assert named[:2] == [f"women, 1,200{held}people", f"men, 1{held}person"]
     assert named[2].split("\n")[-1] == f"7{held}people"
@@ -398,16 +399,25 @@ def test_only_the_first_panel_in_a_line_names_the_rows(width: int, named: list[i
 
 
 def test_a_group_in_which_nobody_has_a_route_leaves_an_axis_that_can_be_drawn(tmp_path: Path):
-    nobody = GROUPS.assign(**dict.fromkeys(["cost", "cost_low", "cost_high"], np.nan))
+    nobody = GROUPS.assign(
+        **dict.fromkeys(["mean_cost", "mean_cost_low", "mean_cost_high"], np.nan)
+    )
     cost = plots.by_group(nobody).to_dict()["concat"][1]
     assert cost["layer"][1]["encoding"]["x"]["scale"]["domain"] == [0.0, 1.0]
     assert svg(plots.by_group(nobody), tmp_path)
 
 
-def test_groups_need_no_intervals():
-    chart = plots.by_group(GROUPS[["group", "people", "small", "success", "cost"]])
-    assert "Bars" not in said(chart)
-    assert next(t for t in tables(chart) if "kind" in t)["low"].isna().all()
+def test_an_audit_is_drawn_as_it_is():
+    found = audit(RESULT, {"group": ["a"] * 5 + ["b"]})
+    chart = plots.by_group(found.by_group)
+    success = next(t for t in tables(chart) if "kind" in t)
+    assert success["value"].tolist() == found.by_group["success"].tolist()
+
+
+def test_without_intervals_no_bars_are_spoken_of():
+    unknown = GROUPS.assign(**{name: np.nan for name in GROUPS if name.endswith(("low", "high"))})
+    assert "Bars" in said(plots.by_group(GROUPS))
+    assert "Bars" not in said(plots.by_group(unknown))
 
 
 def test_other_frames_will_do():

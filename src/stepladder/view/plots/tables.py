@@ -40,31 +40,28 @@ LINE = 19
 def by_group(frame: Frame, *, width: float = WIDTH) -> Chart:
     """Success and cost by group, with intervals; groups of few people are marked, not hidden.
 
-    frame  a row a group: group, people, small (True or False), success (a share from 0 to 1) and
-           cost (missing where nobody succeeded); and where known, the ends of their 95% intervals,
-           success_low, success_high, cost_low and cost_high
+    frame  rows of `Audit.by_group`, or what has its columns: group, asked, small, success and
+           mean_cost, with _low and _high behind the last two for the ends of their intervals
     """
     width = checked_width(width)
-    table = _table(frame, ("group", "people", "small", "success", "cost"))
-    ends = [f"{figure}_{end}" for figure in ("success", "cost") for end in ("low", "high")]
-    known = table.columns.intersection(ends)
-    table = table.reindex(columns=[*table.columns, *(end for end in ends if end not in known)])
+    ends = [f"{figure}_{end}" for figure in ("success", "mean_cost") for end in ("low", "high")]
+    table = _table(frame, ("group", "asked", "small", "success", "mean_cost", *ends))
     table["name"] = [
         folded(f"{group}, {_counted(int(people))}", 22)
-        for group, people in zip(table["group"], table["people"], strict=True)
+        for group, people in zip(table["group"], table["asked"], strict=True)
     ]
     table["kind"] = np.where(table["small"].astype(bool), "few people", "enough people")
     layout = _Layout.of(width, 2, table["name"])
     panels = [
         _ranges(table, "success", "People with a route", layout, 0, share=True),
-        _ranges(table, "cost", "Mean distance to the goal", layout, 1),
+        _ranges(table, "mean_cost", "Mean distance to the goal", layout, 1),
     ]
     notes = []
-    if table[known].notna().any(axis=None):
+    if table[ends].notna().any(axis=None):
         notes.append("Bars: where the figure lies with 95% confidence.")
     if table["small"].astype(bool).any():
         notes.append("Hollow: a group of few people, whose figures may be chance.")
-    if table["cost"].isna().any():
+    if table["mean_cost"].isna().any():
         notes.append("No mark: nobody in the group has a route, so there's no distance.")
     return beside(panels, layout.columns, **headed("Routes by group", notes, width))
 

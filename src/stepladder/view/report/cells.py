@@ -33,7 +33,3 @@ def percent(value: float) -> str:
 def share(part: int, of: int) -> str:
     """How much of the whole a part is; nothing where there is no whole."""
     return percent(part / of) if of else ""
-
-
-def capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

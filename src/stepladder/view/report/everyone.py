@@ -13,9 +13,9 @@ from stepladder import frames
 from stepladder.feature import Change
 from stepladder.path import Outcome
 from stepladder.recourse import Recourse
-from stepladder.view import plots
+from stepladder.view import plots, words
 from stepladder.view.page import Table
-from stepladder.view.report.cells import Form, capital, number, percent, share
+from stepladder.view.report.cells import Form, number, percent, share
 from stepladder.view.spread import asking, changed, distributions, nearest_paths
 
 REASONS = 10
@@ -145,7 +145,7 @@ def _reasons(result: Recourse, asked: Sequence[int]) -> Table | None:
     if not found:
         return None
     told = found.most_common(REASONS)
-    rows = [(capital(ENDS[outcome]), why, f"{count:,}") for (outcome, why), count in told]
+    rows = [(words.capital(ENDS[outcome]), why, f"{count:,}") for (outcome, why), count in told]
     rest = found.total() - sum(count for _, count in told)
     if rest:
         rows.append(("Other reasons", "", f"{rest:,}"))

@@ -155,29 +155,9 @@ def _divided(by: str, groups: Sequence[Row], gaps: Sequence[Row], found: Audit) 
         tables.append(_differences(groups, small, caption, note + rest))
     picture = None
     if len(groups) <= MOST_GROUPS:
-        frame = _drawable(groups)
+        frame = pd.DataFrame(groups)
         picture = plots.picture(lambda width: plots.by_group(frame, width=width))
     return Divided(by, picture, tuple(tables))
-
-
-def _drawable(groups: Sequence[Row]) -> pd.DataFrame:
-    """The groups as `plots.by_group` takes them."""
-    figures = {"success": "success", "cost": "mean_cost"}
-    return pd.DataFrame(
-        [
-            {
-                "group": row["group"],
-                "people": row["asked"],
-                "small": row["small"],
-                **{
-                    f"{ours}{end}": row[f"{theirs}{end}"]
-                    for ours, theirs in figures.items()
-                    for end in ("", "_low", "_high")
-                },
-            }
-            for row in groups
-        ]
-    )
 
 
 # ---- tables -----------------------------------------------------------------------------------
