@@ -226,6 +226,12 @@ class Template:
         series = nw.new_series(name, cells, backend=self.library)
         return _native(self.empty, name, series) if keep_dtype else series.to_native()
 
+    def texts(self, cells: Sequence[str | None]) -> Any:
+        """A native column of texts, in which what is missing reads as None in every library."""
+        if self.library == "pandas":
+            return pd.Series(cells, dtype=object)
+        return nw.new_series("", cells, nw.String, backend=self.library).to_native()
+
     def pick(self, name: str, levels: Sequence[Any], codes: NDArray[np.float64]) -> Any:
         """A native column that holds `levels[code]` for each code (NaN: missing)."""
         missing = np.isnan(codes)

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from stepladder.audit.columns import columns_of, crossings, numbered
@@ -214,13 +212,6 @@ def _stacked(rows: list[Row], template: Template) -> dict[str, Any]:
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     named = ("worst_off", "best_off")
     return {
-        name: _texts(cells, template) if name in named else np.array(cells)
+        name: template.texts(cells) if name in named else np.array(cells)
         for name, cells in columns.items()
     }
-
-
-def _texts(cells: list[str | None], template: Template) -> Any:
-    """A native column of texts, in which what is missing reads as None in every library."""
-    if template.library == "pandas":
-        return pd.Series(cells, dtype=object)
-    return nw.new_series("", cells, nw.String, backend=template.library).to_native()
