@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from uuid import uuid4
 
 from stepladder.errors import ResultError
@@ -17,15 +19,45 @@ def replacing(file: Path, failing: str = "Can't write to") -> Iterator[Path]:
     Until then what was there stays, and whatever goes wrong nothing else is left. `failing` begins
     the sentence that an `OSError` becomes.
     """
-    unfinished = file.with_name(f".{file.name}.{uuid4().hex}")
+    unfinished = beside(file)
     try:
-        yield unfinished
-        unfinished.replace(file)
+        with writing(file, failing):
+            yield unfinished
+            unfinished.replace(file)
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+def beside(file: Path) -> Path:
+    """A hidden name beside a file that nothing has yet."""
+    return file.with_name(f".{file.name}.{uuid4().hex}")
+
+
+@contextmanager
+def writing(file: Path, failing: str = "Can't write to") -> Iterator[None]:
+    """What goes wrong in writing to `file` becomes a sentence about it."""
+    try:
+        yield
     except OSError as error:
         raise ResultError(
             f"{failing} {str(file)!r}: {error.strerror or error}. Choose a folder that is there, "
             "can be written to and has room."
         ) from error
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until this is done."""
+    came: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        came.append(number)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
     finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt

@@ -41,7 +41,8 @@ class Recourse:
 
     `settings` echo the method, `reference` counts what it was fitted on, and `dropped` how many
     paths a baseline found that broke a rule, or missed the goal on the row a person would see.
-    `privacy` says what a private method spent for it, and what is left.
+    `privacy` says what a private method spent for it, and what is left. `fingerprints` are the
+    SHA-256 of the model's file ("model") and of the reference rows ("data"), where they are known.
     """
 
     space: Space
@@ -54,6 +55,7 @@ class Recourse:
     dropped: int = 0
     positives: Floats | None = field(default=None, repr=False)
     privacy: Guarantee | None = None
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         found = sum(self.best(i)[0] is not None for i in range(len(self.people)))
@@ -227,6 +229,7 @@ class Recourse:
             "goal": asdict(self.goal),
             "settings": dict(self.settings),
             "reference": dict(self.reference),
+            "fingerprints": dict(self.fingerprints),
             "dropped": self.dropped,
             "public": space.public,
             "privacy": None if self.privacy is None else self.privacy.to_dict(),
@@ -287,6 +290,7 @@ class Recourse:
             routes=[flat[i * slots : (i + 1) * slots] for i in range(len(people))],
             settings=facts["settings"],
             reference=facts["reference"],
+            fingerprints=facts.get("fingerprints", {}),
             dropped=facts.get("dropped", 0),
             privacy=Guarantee.from_dict(paid) if (paid := facts.get("privacy")) else None,
         )

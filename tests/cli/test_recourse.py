@@ -19,17 +19,18 @@ import pandas as pd
 import pytest
 from pyarrow import parquet
 from rich.console import Console
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from typer.testing import CliRunner
 
 import stepladder as sl
-from stepladder.cli import EXITS, inputs, recourse
+from stepladder.cli import EXITS, inputs
 from stepladder.cli.app import app
 from stepladder.cli.progress import PeopleBar
-from stepladder.cli.results import uninterrupted
-from stepladder.view.provenance import data_hash
+from stepladder.files import uninterrupted
+from stepladder.view.provenance import data_hash, model_hash
 
 MARK = 77.75
 """An income on which the slow model falls asleep."""
@@ -136,7 +137,7 @@ def test_csv_holds_the_ends_and_says_so(folder, table):
 
 
 def test_parquet_holds_every_row_of_every_path(folder, monkeypatch, table):
-    monkeypatch.setattr(recourse, "AT_A_TIME", 7)
+    monkeypatch.setattr(inputs, "AT_A_TIME", 7)
     assert stepladder("--out", "plan.parquet").exit_code == 0
     kept = parquet.read_table("plan.parquet")
     result = expected(table(40))
@@ -175,6 +176,40 @@ def test_a_report_that_cannot_be_written_is_said_before_the_run(folder, more, sa
     assert files(folder) == INPUTS
 
 
+def test_the_result_knows_what_it_was_made_from(folder):
+    skops = pytest.importorskip("skops.io")
+    data = pd.read_parquet("data.parquet").drop(columns=["sex", "approved"])
+    model = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["job"]), remainder="passthrough"),
+        LogisticRegression(max_iter=1000),
+    ).fit(data, data["income"] - data["debt"] > 20)
+    skops.dump(model, "model.skops")
+    assert stepladder("--out", "plan.parquet", model="model.skops").exit_code == 0
+    fingerprints = sl.Recourse.load("plan.parquet").fingerprints
+    assert fingerprints == {"model": model_hash("model.skops"), "data": data_hash(data)}
+    assert stepladder("--out", "plan.parquet").exit_code == 0
+    assert set(sl.Recourse.load("plan.parquet").fingerprints) == {"data"}
+
+
+def test_a_level_that_looks_like_a_gap_is_a_level_if_the_schema_says_so(folder, table):
+    levels = ["NA", "clerk", "smith"]
+    rules = [*SCHEMA.features[:3], sl.Categorical("job", levels=levels, change="never")]
+    sl.Schema(rules).save("schema.yaml")
+    for file, rows in (("data.csv", table(300, seed=0)), ("people.csv", table(40))):
+        rows.replace({"job": {"None": "NA"}}).to_csv(file, index=False)
+    shown = stepladder("--json", data="data.csv", people="people.csv")
+    assert "missing_value" not in json.loads(shown.stdout)["outcomes"]
+
+
+def test_levels_that_were_learned_are_read_alike_from_a_csv(folder, table):
+    rules = [*SCHEMA.features[:3], sl.Categorical("job", change="never")]
+    sl.Schema(rules).save("schema.yaml")
+    codes = {"job": {"None": "1", "clerk": "2", "smith": "3"}}
+    table(300, seed=0).replace(codes).to_parquet("data.parquet")
+    table(40).replace(codes).to_csv("people.csv", index=False)
+    assert stepladder(people="people.csv").exit_code == 0
+
+
 def test_json_holds_every_person_with_their_paths(folder, table):
     assert stepladder("--out", "plan.json", "--paths", "2").exit_code == 0
     kept = json.loads(Path("plan.json").read_text())
@@ -186,7 +221,7 @@ def test_json_holds_every_person_with_their_paths(folder, table):
 
 
 def test_json_on_stdout_is_one_object_of_counts_and_metrics(folder, monkeypatch, table):
-    monkeypatch.setattr(recourse, "AT_A_TIME", 9)
+    monkeypatch.setattr(inputs, "AT_A_TIME", 9)
     shown = stepladder("--json", "--out", "plan.csv")
     said = json.loads(shown.stdout)
     result = expected(table(40))
@@ -251,13 +286,13 @@ def test_a_missing_value_is_an_outcome_in_every_form(folder, table):
 
 
 def test_limit_takes_the_first_people(folder, monkeypatch):
-    monkeypatch.setattr(recourse, "AT_A_TIME", 8)
+    monkeypatch.setattr(inputs, "AT_A_TIME", 8)
     stepladder("--out", "plan.csv", "--limit", "11", "--paths", "1")
     assert pd.read_csv("plan.csv")["person"].tolist() == list(range(11))
 
 
 def test_a_time_budget_covers_the_whole_run(folder, monkeypatch):
-    monkeypatch.setattr(recourse, "AT_A_TIME", 5)
+    monkeypatch.setattr(inputs, "AT_A_TIME", 5)
     shown = stepladder("--time-budget", "1e-9", "--json", "--out", "plan.csv")
     said = json.loads(shown.stdout)
     assert set(said["outcomes"]) == {"timed_out", "already_positive"}
@@ -392,6 +427,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(folder, changed, said,
         (["--bought", "facts.json"], "--bought goes with a privacy budget: --epsilon and --delta"),
         (["--labels", "job"], "--labels job is a feature in schema.yaml"),
         (["--out", "./people.parquet"], "is a file that is read from"),
+        (["--model", "m.json", "--out", "./m.json"], "is a file that is read from"),
         (["--limit", "0"], "--limit"),
         (["--goal", "high"], "--goal"),
         (["--goal", "60"], "'--goal': 60 isn't a score above 0 and at most 1. Did you mean 0.6?"),
@@ -522,7 +558,7 @@ def test_a_crafted_pickle_is_not_executed(folder):
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".json"])
 def test_a_disk_that_fills_up_leaves_what_was_there(folder, ending, monkeypatch):
-    monkeypatch.setattr(recourse, "AT_A_TIME", 10)
+    monkeypatch.setattr(inputs, "AT_A_TIME", 10)
     out = Path(f"plan{ending}")
     out.write_text("mine")
     opened = Path.open
@@ -638,7 +674,7 @@ def test_ctrl_c_keeps_what_is_finished_in_a_file_named_partial(folder, table):
 
 @pytest.mark.parametrize("ending", [".csv", ".json"])
 def test_a_partial_file_of_any_kind_can_be_read(folder, ending, monkeypatch, table):
-    monkeypatch.setattr(recourse, "AT_A_TIME", 10)
+    monkeypatch.setattr(inputs, "AT_A_TIME", 10)
     people = table(40)
     people.loc[25, "income"] = MARK
     people.to_parquet("people.parquet")
@@ -736,11 +772,14 @@ def test_a_pipe_or_quiet_gets_no_bar():
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", ["schema", "recourse", "walk", "audit"])
+COMMANDS = ["demo", "schema", "recourse", "walk", "audit", "report", "letter"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_page_names_every_option(command):
     said = CliRunner().invoke(app, [command, "--help"]).stdout
     options = set(re.findall(r"^  (--[a-z-]+)", said, re.MULTILINE)) - {"--help"}
-    assert len(options) > 5
+    assert len(options) > 3
     assert {option for option in options if f"`{option}" not in PAGE} == set()
 
 

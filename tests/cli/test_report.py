@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 import stepladder as sl
 from stepladder.cli.app import app
+from stepladder.view.provenance import data_hash
 from stepladder.view.report import report
 
 pytest.importorskip("altair")
@@ -47,6 +49,22 @@ def test_a_report_is_written_and_says_where(saved, tmp_path):
     page = out.read_text(encoding="utf-8")
     assert "Loans &amp; &lt;co&gt;" in page
     assert "owner" in page
+
+
+def test_another_table_or_model_than_the_result_was_made_with_is_refused(saved, tmp_path):
+    known = replace(sl.Recourse.load(saved), fingerprints={"data": data_hash(bank.TRAIN)})
+    result, data, out = tmp_path / "r.parquet", tmp_path / "d.parquet", tmp_path / "r.html"
+    known.save(result)
+    bank.TRAIN.to_parquet(data)
+    assert stepladder("report", result, "--out", out, "--data", data).exit_code == 0
+    bank.TRAIN.iloc[1:].to_parquet(data)
+    out.unlink()
+    shown = stepladder("report", result, "--out", out, "--data", data)
+    assert "This isn't the data that the result was made with" in shown.stderr
+    bank.TRAIN[["income"]].to_parquet(data)
+    shown = stepladder("report", result, "--out", out, "--data", data)
+    assert "has no column 'debt', which the result names." in shown.stderr
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -103,7 +121,7 @@ BY_TABLE = ["report", "{saved}", "--out", "{folder}/r.html", "--groups", "{group
         ),
         (
             [*BY_TABLE, "--by", "sx"],
-            "has no column 'sx', which --by names. Did you mean 'sex'?",
+            "groups.csv'. Did you mean 'sex'?",
         ),
         (
             [*BY_TABLE, "--by", "sex", "--id", "no"],

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
@@ -19,11 +18,10 @@ from stepladder.errors import (
     DtypeError,
     ExtraError,
     FrameError,
-    ResultError,
     nearest,
 )
 from stepladder.feature import Numeric
-from stepladder.files import replacing
+from stepladder.files import beside, replacing, writing
 from stepladder.schema import Schema
 
 TABLES = (".parquet", ".csv", ".csv.gz")
@@ -83,12 +81,16 @@ class Table:
         with self._reading():
             return self.read(wanted, schema).to_pandas().reset_index(drop=True)
 
-    def read(self, columns: list[str] | None, schema: Schema | None = None) -> Any:
-        """Some columns, or all, as a PyArrow table; of a CSV, levels as the schema has them."""
+    def read(
+        self, columns: list[str] | None, schema: Schema | None = None, texts: Iterable[str] = ()
+    ) -> Any:
+        """Some columns, or all, as a PyArrow table; of a CSV, levels as the schema has them, and
+        `texts` as they are written."""
         with self._reading():
             if self.is_parquet:
                 return arrow("parquet").ParquetFile(self.file).read(columns=columns)
-            options = _conversion(_types(schema, numbers=False), columns)
+            types = _types(schema, numbers=False) | dict.fromkeys(texts, arrow().string())
+            options = _conversion(types, columns, schema)
             return arrow("csv").read_csv(self.file, convert_options=options)
 
     def batches(
@@ -174,16 +176,21 @@ class Table:
         types = _types(schema, numbers=True)
         if label and label not in types:
             types[label] = arrow().string()
-        for block in self._stream(types, columns):
+        for block in self._stream(types, columns, schema):
             for start in range(0, len(block), size):
                 yield block.slice(start, size)
 
-    def _stream(self, types: dict[str, Any], columns: list[str] | None = None) -> Any:
+    def _stream(
+        self,
+        types: dict[str, Any],
+        columns: list[str] | None = None,
+        schema: Schema | None = None,
+    ) -> Any:
         csv = arrow("csv")
         return csv.open_csv(
             self.file,
             read_options=csv.ReadOptions(use_threads=False),
-            convert_options=_conversion(types, columns),
+            convert_options=_conversion(types, columns, schema),
         )
 
     @contextmanager
@@ -214,10 +221,14 @@ class Table:
             raise type(error)(f"{str(self.file)!r}: {error}") from error
 
 
-def _conversion(types: dict[str, Any], columns: list[str] | None) -> Any:
-    return arrow("csv").ConvertOptions(
+def _conversion(types: dict[str, Any], columns: list[str] | None, schema: Schema | None) -> Any:
+    options = arrow("csv").ConvertOptions
+    features = () if schema is None else schema.features
+    levels = {level for f in features if not isinstance(f, Numeric) for level in f.levels or ()}
+    return options(
         column_types=types,
         include_columns=columns,
+        null_values=[said for said in options().null_values if said not in levels],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
@@ -256,17 +267,6 @@ def arrow(part: str = "") -> Any:
 # ---- files out ---------------------------------------------------------------------------------
 
 
-@contextmanager
-def writing(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ResultError(
-            f"Can't write to {str(file)!r}: {error.strerror or error}. Choose a folder that is "
-            "there, can be written to and has room."
-        ) from error
-
-
 def write_text(text: str, file: Path) -> None:
     """Write a text file, whole or not at all."""
     with replacing(file) as unfinished:
@@ -275,7 +275,7 @@ def write_text(text: str, file: Path) -> None:
 
 def check_place(file: Path) -> None:
     """Refuse a file that couldn't be written, before the work is done that it's for."""
-    probe = file.with_name(f".{file.name}.{uuid4().hex}")
+    probe = beside(file)
     with writing(file):
         probe.touch()
         probe.unlink()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import pandas as pd
 import typer
 
@@ -14,42 +15,70 @@ if TYPE_CHECKING:
     from stepladder.cli.files import Table
     from stepladder.recourse import Recourse
 
-GROUPS = typer.Option(help="A table that has these columns, if the schema hasn't.")
+Groups = Annotated[
+    Path | None, typer.Option(help="A table that has these columns, if the schema hasn't.")
+]
+Identity = Annotated[
+    str | None, typer.Option("--id", help="The column of --groups that says who each is.")
+]
 
 
-def opened(groups: Path, wanted: list[str], identity: str | None) -> Table:
-    """The table of --groups, once it has the columns that --by and --id name."""
+def opened(groups: Path | None, identity: str | None) -> Table | None:
+    """The table of --groups, once it has the column that --id names."""
     from stepladder.cli.files import Table
 
+    if groups is None:
+        if identity is not None:
+            raise typer.BadParameter("--id names a column of --groups; give that too.")
+        return None
     table = Table(groups)
-    table.require(wanted, "--by")
     if identity and identity != table.index:
         table.require([identity], "--id")
     return table
 
 
-def features(found: Recourse, wanted: list[str]) -> list[str]:
-    """Features of the result's schema."""
+def grouped(
+    found: Recourse, wanted: list[str], table: Table | None, identity: str | None
+) -> list[str] | dict[str, list[Any]]:
+    """What --by names, as `audit` takes it: columns of the table, or else features."""
     known = found.space.schema.names
+    theirs = [name for name in wanted if table is not None and name in table.columns]
     for name in wanted:
-        if name not in known:
-            raise ColumnError(
-                f"--by names {name!r}, which is no feature of the schema.{nearest(name, known)} "
-                "A column that the model doesn't see comes with its table: --groups TABLE."
+        if name not in (*theirs, *known):
+            where = "" if table is None else f", nor a column of {str(table.file)!r}"
+            nearby = nearest(name, known if table is None else (*known, *table.columns))
+            way_out = (
+                ""
+                if table is not None
+                else (" A column that the model doesn't see comes with its table: --groups TABLE.")
             )
-    return wanted
+            raise ColumnError(
+                f"--by names {name!r}, which is no feature of the schema{where}.{nearby}{way_out}"
+            )
+    if table is None or not theirs:
+        return wanted
+    columns = _columns(found, table, theirs, identity)
+    return {name: columns.get(name) or _today(found, name) for name in wanted}
 
 
-def columns(
+def _today(found: Recourse, name: str) -> list[Any]:
+    """What everyone has of a feature today."""
+    place = found.space.schema.position(name)
+    values = [float(routes[0].values[0, place]) for routes in found.routes]
+    return [None if np.isnan(value) else found.space.shown(place, value) for value in values]
+
+
+def _columns(
     found: Recourse, table: Table, wanted: list[str], identity: str | None
 ) -> dict[str, list[Any]]:
     """Columns of a table, with a value for each person of the result, matched by what they're
     called: as in `stepladder recourse`, by --id, the index of a pandas frame, or 0, 1, 2, …"""
     label = identity or table.index
-    read = table.read(list(dict.fromkeys([*wanted, *([label] if label else [])])))
-    called = read[label].to_pylist() if label else range(len(read))
+    called = [label] if label else []
+    read = table.read(list(dict.fromkeys([*wanted, *called])), texts=called)
+    labels = read[label].to_pylist() if label else range(len(read))
     places: dict[str, int] = {}
-    for place, name in enumerate(called):
+    for place, name in enumerate(labels):
         if places.setdefault(str(name), place) != place:
             raise FrameError(f"{str(table.file)!r} has more than one row for {name!r}.")
     people = [str(person) for person in pd.Index(found.people)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -93,9 +94,9 @@ def names(given: list[str] | None) -> list[str]:
     return [name.strip() for part in given or () for name in part.split(",") if name.strip()]
 
 
-def not_read_from(option: str, out: Path, *read: Path | None) -> None:
-    """Refuse to write over what is read."""
-    if out.resolve() in {file.resolve() for file in read if file is not None}:
+def not_read_from(option: str, out: Path, *read: Path | str | None) -> None:
+    """Refuse to write over what is read; a model may be named otherwise than by a file."""
+    if out.resolve() in {Path(file).resolve() for file in read if file is not None}:
         raise typer.BadParameter(f"{option} {out} is a file that is read from; name another.")
 
 
@@ -111,6 +112,8 @@ class Inputs:
     waiting: Table | None
     """the people who want a path"""
     labels: str | None
+    named: str
+    """what the model was called"""
     model: Any
     goal: Goal
 
@@ -128,9 +131,8 @@ class Inputs:
         identity: str | None,
         trust_pickle: bool,
         quiet: bool = False,
-        also: tuple[str, ...] = (),
     ) -> Inputs:
-        """Open everything that was named; `also` are columns of people that have another use."""
+        """Open everything that was named."""
         from stepladder.cli.files import Table
         from stepladder.goal import Goal
         from stepladder.loading import load
@@ -145,14 +147,14 @@ class Inputs:
             if table is not None:
                 table.require(rules.columns, "the schema")
                 if not quiet:
-                    _say_left_aside(table, {*rules.columns, labels, identity, *also})
+                    _say_left_aside(table, {*rules.columns, labels, identity})
         if labels:
             reference.require([labels], "--labels")
         if identity and waiting is not None and identity != waiting.index:
             waiting.require([identity], "--id")
         asked = load(model, trust_pickle=trust_pickle)
         wanted = Goal(threshold=goal, desired=_class(asked, desired))
-        return cls(rules, reference, waiting, labels, asked, wanted)
+        return cls(rules, reference, waiting, labels, model, asked, wanted)
 
     def space(self, *, public: bool) -> Space:
         """The space of the reference table, once that and the model fit the schema.
@@ -173,6 +175,13 @@ class Inputs:
         Scorer(self.model, space, self.goal).score(whole[:1])
         return space
 
+    def people(
+        self, space: Space, identity: str | None, limit: int | None
+    ) -> Iterator[tuple[Any, Any]]:
+        """(people, what they're called), some at a time; levels are read as the space has them."""
+        assert self.waiting is not None
+        return self.waiting.batches(space.schema, identity, AT_A_TIME, limit)
+
     def check_people(self, space: Space, identity: str | None, limit: int | None) -> int:
         """Refuse people who can't be answered, before anything is begun or paid for; count them."""
         from stepladder.feasible import Feasible
@@ -181,7 +190,7 @@ class Inputs:
         assert table is not None
         table.check_names(self.rules, identity, limit)
         count = 0
-        for people, called in table.batches(self.rules, identity, AT_A_TIME, limit):
+        for people, called in self.people(space, identity, limit):
             labels = np.asarray(called.to_pylist(), dtype=object)
             with table.blamed():
                 values = space.read(people, allow_missing=True)
@@ -191,6 +200,15 @@ class Inputs:
         if not count:
             raise EmptyFrameError(f"{str(table.file)!r} has no rows.")
         return count
+
+    def fingerprints(self, space: Space) -> dict[str, str]:
+        """Of the model's file, if it's one, and of the reference rows, if they aren't private."""
+        from stepladder.view.provenance import data_hash, model_hash
+
+        known = {"model": model_hash(self.named)} if Path(self.named).is_file() else {}
+        if not space.public:
+            known["data"] = data_hash(self.reference.frame(space.schema))
+        return known
 
     def fit(self, method: Method, space: Space) -> None:
         frame = self.reference.frame(self.rules, [self.labels] if self.labels else [])

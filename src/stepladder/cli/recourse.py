@@ -7,7 +7,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,6 @@ import typer
 
 from stepladder.cli import Exit
 from stepladder.cli.inputs import (
-    AT_A_TIME,
     DATA,
     MODEL,
     PEOPLE,
@@ -89,13 +88,14 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     from stepladder.privacy.pay import PayOnce
 
     private = is_private(method, epsilon, delta, ledger, bought)
+    read = (model, data, people, schema, ledger, bought)
     if out is not None:
         check_result_name(out)
-        not_read_from("--out", out, data, people, schema, ledger, bought)
+        not_read_from("--out", out, *read)
     if report is not None:
         if out is None or out.suffix.lower() != ".parquet":
             raise typer.BadParameter("--report is made of a result: give --out a .parquet file.")
-        check_page("--report", report, out, data, people, schema, ledger, bought)
+        check_page("--report", report, out, *read)
     inputs = Inputs.read(
         model=model,
         data=data,
@@ -108,25 +108,26 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
         trust_pickle=trust_pickle,
         quiet=quiet,
     )
-    assert inputs.waiting is not None
     space = inputs.space(public=private)
     total = inputs.check_people(space, identity, limit)
     with nullcontext() if out is None else Results(out) as results:
         paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
         chosen = method_of(method, paths, paid)
         inputs.fit(chosen, space)
-        run = Run(chosen, results, total, time_budget)
-        run.answer(inputs.waiting.batches(inputs.rules, identity, AT_A_TIME, limit), quiet)
+        run = Run(chosen, results, inputs.fingerprints(space), total, time_budget)
+        run.answer(inputs.people(space, identity, limit), quiet)
         place = None if results is None or not run.people else results.keep(partial=run.stopped)
-    if report is not None and place is not None and not run.stopped:
-        _write_report(report, place, inputs, chosen, model)
     if as_json:
         said = {**run.to_dict(), "out": None if place is None else str(place)}
         typer.echo(json.dumps(said, indent=2, default=str))
     elif not quiet or run.stopped:
-        _say(run, place, report)
+        _say(run, place)
     if run.stopped:
         raise typer.Exit(Exit.INTERRUPTED)
+    if report is not None and place is not None:
+        _write_report(report, place, chosen)
+        if not quiet:
+            typer.echo(f"The report is in {report}.", err=True)
     if not run.outcomes["reached"] and run.people > run.outcomes["already_positive"]:
         raise typer.Exit(Exit.NOBODY)
 
@@ -140,6 +141,7 @@ class Run:
 
     method: Method
     results: Results | None
+    fingerprints: dict[str, str]
     total: int
     time_budget: float | None
     people: int = 0
@@ -155,7 +157,7 @@ class Run:
     def answer(self, batches: Iterable[tuple[Any, Any]], quiet: bool) -> None:
         """Answer batches of people until they, or the user's patience, come to an end."""
         from stepladder.cli.progress import PeopleBar
-        from stepladder.cli.results import uninterrupted
+        from stepladder.files import uninterrupted
 
         began = time.monotonic()
         try:
@@ -168,6 +170,7 @@ class Run:
                     spent = time.monotonic() - began
                     left = self.time_budget and max(self.time_budget - spent, 1e-9)
                     found = self.method.recourse(people, progress=reached, time_budget=left)
+                    found = replace(found, fingerprints=self.fingerprints)
                     with uninterrupted():
                         if self.results is not None:
                             self.results.add(found, names)
@@ -206,22 +209,17 @@ class Run:
         }
 
 
-def _write_report(page: Path, result: Path, inputs: Inputs, method: Method, model: str) -> None:
+def _write_report(page: Path, result: Path, method: Method) -> None:
     """A report of all that was found; unlike the run itself, it holds everyone in memory."""
     from stepladder.methods.step import StEP
     from stepladder.recourse import Recourse
     from stepladder.view.report import report, write
 
-    made = report(
-        Recourse.load(result),
-        step=method if isinstance(method, StEP) else None,
-        model=model if Path(model).is_file() else None,
-        data=inputs.reference.frame(inputs.rules),
-    )
-    write(made, page)
+    step = method if isinstance(method, StEP) else None
+    write(report(Recourse.load(result), step=step), page)
 
 
-def _say(run: Run, place: Path | None, report: Path | None) -> None:
+def _say(run: Run, place: Path | None) -> None:
     from stepladder.cli.results import RESULTS
 
     if run.stopped:
@@ -241,5 +239,3 @@ def _say(run: Run, place: Path | None, report: Path | None) -> None:
         typer.echo(f"Privacy: {run.privacy}", err=True)
     if place is not None:
         typer.echo(f"Written to {place}: {RESULTS[place.suffix.lower()]}.", err=True)
-    if report is not None:
-        typer.echo(f"The report is in {report}.", err=True)

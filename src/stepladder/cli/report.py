@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from stepladder.cli.groups import GROUPS, columns, features, opened
+from stepladder.cli.groups import Groups, Identity, grouped, opened
 from stepladder.cli.inputs import names, not_read_from
-from stepladder.errors import FrameError, ModelError, nearest
+from stepladder.errors import ExtraError, FrameError, ModelError, nearest
 
 RESULT = typer.Argument(
     metavar="RESULT", help="What stepladder recourse wrote as .parquet, or Recourse.save."
@@ -25,10 +26,8 @@ def report(
         list[str] | None,
         typer.Option(help="Columns to compare groups by: sex,race. Each, and every pair."),
     ] = None,
-    groups: Annotated[Path | None, GROUPS] = None,
-    identity: Annotated[
-        str | None, typer.Option("--id", help="The column of --groups that says who each is.")
-    ] = None,
+    groups: Groups = None,
+    identity: Identity = None,
     people: Annotated[int, typer.Option(min=0, help="How many people's plans are shown.")] = 10,
     title: Annotated[str | None, typer.Option(help="What stands at the top.")] = None,
     model: Annotated[
@@ -47,24 +46,23 @@ def report(
     wanted = names(by)
     if (by or groups is not None) and not wanted:
         raise typer.BadParameter("--by names at least one column, such as sex.")
-    if identity is not None and groups is None:
-        raise typer.BadParameter("--id names a column of --groups; give that too.")
     check_page("--out", out, result, model, data, groups)
-    others = None if groups is None else opened(groups, wanted, identity)
+    others = opened(groups, identity)
     if model is not None and not model.is_file():
         raise ModelError(f"There is no model file at {str(model)!r}.")
     found = Recourse.load(result)
-    about: list[str] | dict[str, list[Any]] | None = None
-    if wanted:
-        about = columns(found, others, wanted, identity) if others else features(found, wanted)
-    table = None if data is None else Table(data).frame(found.space.schema)
+    rows = None
+    if data is not None:
+        table = Table(data)
+        table.require(found.space.schema.columns, "the result")
+        rows = table.frame(found.space.schema)
     page = view.report(
         found,
-        groups=about,
+        groups=grouped(found, wanted, others, identity) if wanted else None,
         people=people,
         title=title,
         model=model,
-        data=table,
+        data=rows,
         date=date,
     )
     view.write(page, out)
@@ -104,11 +102,14 @@ def letter(
     typer.echo(f"The letter is in {out}.")
 
 
-def check_page(option: str, page: Path, *read: Path | None) -> None:
+def check_page(option: str, page: Path, *read: Path | str | None) -> None:
     """Refuse a file that a page couldn't be written to, before the page is made."""
     from stepladder.cli.files import check_place
     from stepladder.view.page import check_name
 
+    for package in ("jinja2", "altair", "vl_convert"):
+        if importlib.util.find_spec(package) is None:
+            raise ExtraError(package, "view", "Making a page")
     not_read_from(option, page, *read)
     check_name(page)
     check_place(page)

@@ -6,23 +6,20 @@ What is written is put in its place once it's whole, or not at all.
 from __future__ import annotations
 
 import json
-import signal
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 import stepladder
 from stepladder.archive import FORMAT, STREAMED
-from stepladder.cli.files import arrow, writing
+from stepladder.cli.files import arrow
 from stepladder.errors import ResultError
 from stepladder.feature import Feature, Numeric
+from stepladder.files import beside, uninterrupted, writing
 from stepladder.recourse import Recourse
 
 RESULTS = {
@@ -40,10 +37,8 @@ class Results:
     """
 
     def __init__(self, file: Path) -> None:
-        check_result_name(file)
         self.file = file
-        self.people = 0
-        self._unfinished = file.with_name(f".{file.name}.{uuid4().hex}")
+        self._unfinished = beside(file)
         self._writer: _Writer | None = None
         with writing(file):
             self._stream = self._unfinished.open("wb")
@@ -65,7 +60,6 @@ class Results:
             if self._writer is None:
                 self._writer = WRITERS[self.file.suffix.lower()](self._stream, _facts(result))
             self._writer.add(result, names)
-            self.people += len(names)
 
     def keep(self, *, partial: bool = False) -> Path:
         """Put the file in its place, or beside it if it's only a part; says where."""
@@ -178,6 +172,7 @@ def _facts(result: Recourse) -> dict[str, Any]:
         "goal": asdict(result.goal),
         "settings": dict(result.settings),
         "reference": dict(result.reference),
+        "fingerprints": dict(result.fingerprints),
         "public": result.space.public,
         "privacy": None if result.privacy is None else result.privacy.to_dict(),
     }
@@ -227,20 +222,3 @@ def _said(row: dict[str, Any]) -> dict[str, Any]:
     """A row of a path as JSON holds it, without what its path says already."""
     own = {name: value for name, value in row.items() if name not in REPEATED}
     return {k: None if isinstance(v, float) and np.isnan(v) else v for k, v in own.items()}
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until this is done."""
-    came: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        came.append(number)
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
-        raise KeyboardInterrupt

@@ -16,9 +16,9 @@ import typer
 
 from stepladder.cli import Exit, typed
 from stepladder.cli.files import write_text
-from stepladder.cli.results import uninterrupted
 from stepladder.errors import ParameterError, StepladderError, nearest
 from stepladder.feature import Change, Feature
+from stepladder.files import uninterrupted
 from stepladder.methods.step import StEP
 from stepladder.methods.walk import Offer, Walk
 from stepladder.privacy.pay import PayPerDirection

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stepladder.cli.inputs import (
-    AT_A_TIME,
     DATA,
     MODEL,
     SCHEMA,
@@ -41,6 +40,7 @@ from stepladder.errors import (
 
 if TYPE_CHECKING:
     from stepladder.schema import Schema
+    from stepladder.space import Space
 
 
 def walk(  # noqa: PLR0913, PLR0917  # an option each
@@ -95,7 +95,7 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
         )
     place = save or resume
     if save is not None and save != resume:
-        not_read_from("--save", save, data, people, schema, row, ledger)
+        not_read_from("--save", save, model, data, people, schema, row, ledger)
         if save.exists():
             raise ResultError(f"{str(save)!r} is there already; go on with it by --resume {save}.")
     if epsilon is not None and place is not None and ledger is None:
@@ -116,13 +116,13 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
         trust_pickle=trust_pickle,
     )
     locked = [inputs.rules.names[place_of(inputs.rules, name)] for name in names(lock)]
+    space = inputs.space(public=private)
     if person is not None:
-        told = _person(inputs, identity, person)
+        told = _person(inputs, space, identity, person)
     elif row is not None and told is not None:
         _check_row(told, inputs.rules, row)
     if place is not None:
         check_place(place)
-    space = inputs.space(public=private)
     paid = PayPerDirection(budget_of(epsilon, delta, ledger)) if private else None
     step = method_of("step", paths, paid)
     assert isinstance(step, StEP)
@@ -173,11 +173,11 @@ def _check_row(row: dict[str, Any], rules: Schema, file: Path) -> None:
             raise DtypeError(f"{str(file)!r}: {name!r} is a number, but stands there as {cell!r}.")
 
 
-def _person(inputs: Inputs, identity: str | None, wanted: str) -> Any:
+def _person(inputs: Inputs, space: Space, identity: str | None, wanted: str) -> Any:
     """The row of whoever is called so: a PyArrow table of one."""
     assert inputs.waiting is not None
     found, known = [], list[str]()
-    for people, called in inputs.waiting.batches(inputs.rules, identity, AT_A_TIME, None):
+    for people, called in inputs.people(space, identity, None):
         said = [str(name) for name in called.to_pylist()]
         found += [people.slice(i, 1) for i, name in enumerate(said) if name == wanted]
         known += said

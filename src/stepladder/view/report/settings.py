@@ -7,6 +7,7 @@ from pathlib import Path as File
 from typing import Any
 
 import stepladder
+from stepladder.errors import ParameterError
 from stepladder.feature import Change, Feature, Numeric
 from stepladder.frames import Frame
 from stepladder.recourse import Recourse
@@ -36,17 +37,18 @@ REFERENCE = {
 
 def made(result: Recourse, model: str | File | bytes | None, data: Frame | None) -> Table:
     """Where the result comes from."""
-    if data is None:
-        fingerprint = "not given"
-    elif result.privacy is not None:  # a guess at the rows could be checked against it
-        fingerprint = "left out, since the reference rows are kept private"
+    if result.privacy is not None:  # a guess at the rows could be checked against it
+        rows_hash = "left out, since the reference rows are kept private"
     else:
-        fingerprint = data_hash(data)
+        rows_hash = _fingerprint(result, "data", None if data is None else data_hash(data))
     rows = [
         ("Version of stepladder", stepladder.__version__),
         ("What counts as a yes", str(result.goal)),
-        ("Model, SHA-256", "not given" if model is None else model_hash(model)),
-        ("Data, SHA-256", fingerprint),
+        (
+            "Model, SHA-256",
+            _fingerprint(result, "model", None if model is None else model_hash(model)),
+        ),
+        ("Data, SHA-256", rows_hash),
         ("Schema, SHA-256", schema_hash(result.space.schema)),
         ("Seed", _plainly(result.settings.get("random_state"))),
         *((REFERENCE.get(name, name), f"{n:,}") for name, n in result.reference.items()),
@@ -58,6 +60,17 @@ def made(result: Recourse, model: str | File | bytes | None, data: Frame | None)
         tuple(rows),
         note="A SHA-256 is a fingerprint: whoever has the same file or table gets the same one.",
     )
+
+
+def _fingerprint(result: Recourse, what: str, given: str | None) -> str:
+    """The fingerprint that the result has, or the one given; not one and another."""
+    known = result.fingerprints.get(what)
+    if given and known and given != known:
+        raise ParameterError(
+            f"This isn't the {what} that the result was made with: its SHA-256 is {given}, and "
+            f"the result has {known}. Leave it out, or give the right one."
+        )
+    return known or given or "not given"
 
 
 def called(result: Recourse) -> Table:
