@@ -40,6 +40,11 @@ def test_an_extra_that_is_missing_is_answered_with_the_command_that_installs_it(
     assert isinstance(error, ImportError)
 
 
+def test_a_package_that_no_extra_brings_is_installed_by_its_own_name():
+    error = errors.ExtraError("xgboost", None, "Reading an XGBoost model")
+    assert str(error).endswith("Install it with: pip install xgboost")
+
+
 def test_the_nearest_name_keeps_the_type_of_what_it_names():
     assert errors.nearest("11", [1, 11, 25]) == " Did you mean 11?"
 

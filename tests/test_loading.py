@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
 import sys
 import threading
 import uuid
+import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
@@ -17,11 +19,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import stepladder as sl
 from stepladder.errors import ExtraError, ModelError
@@ -88,6 +97,99 @@ def test_a_skops_file_of_trees_is_taken_as_it_is(tmp_path):
         skops.dump(model, tmp_path / "trees.skops")
         loaded = load(tmp_path / "trees.skops")
         assert (loaded.predict_proba([[0.3]]) == model.predict_proba([[0.3]])).all()
+
+
+TREES = {
+    "tree": DecisionTreeClassifier(max_depth=3),
+    "forest": RandomForestClassifier(3, max_depth=3, random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=3),
+    "histograms": HistGradientBoostingClassifier(max_iter=3),
+    "inside": make_pipeline(
+        OneHotEncoder(),  # which gives the trees more columns than the model takes
+        BaggingClassifier(GradientBoostingClassifier(n_estimators=2), 2, max_features=0.5),
+    ),
+}
+CELLS = np.random.default_rng(0).integers(0, 5, (200, 2)).astype(float)
+GOOD = (CELLS.sum(axis=1) > 4) & (CELLS[:, 1] != 3)
+
+
+@pytest.mark.parametrize("kind", TREES)
+def test_sound_trees_are_taken_wherever_they_are(tmp_path, kind):
+    skops = pytest.importorskip("skops.io")
+    model = clone(TREES[kind]).fit(CELLS, GOOD)
+    skops.dump(model, tmp_path / "model.skops")
+    found = load(tmp_path / "model.skops").predict_proba(CELLS)
+    np.testing.assert_array_equal(found, model.predict_proba(CELLS))
+
+
+def spoilt(file: Path, field: str, value: int) -> None:
+    """Another number in the first node of every tree in a skops file."""
+    with zipfile.ZipFile(file) as opened:
+        parts = {name: opened.read(name) for name in opened.namelist()}
+    with zipfile.ZipFile(file, "w") as written:
+        for name, part in parts.items():
+            content = io.BytesIO(part)
+            if name.endswith(".npy"):
+                cells = np.load(content, allow_pickle=False)
+                if field in (cells.dtype.names or ()):
+                    cells[field][0] = value
+                    np.save(content := io.BytesIO(), cells)
+            written.writestr(name, content.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        *[(kind, "left_child", 2**40) for kind in ("tree", "forest", "boosting", "inside")],
+        *[("tree", child, wrong) for child in ("left_child", "right_child") for wrong in (0, -5)],
+        ("tree", "right_child", -1),
+        ("tree", "feature", 2),
+        ("tree", "feature", -2),
+        ("boosting", "feature", 7),
+        ("histograms", "left", 2**31),
+        ("histograms", "right", 0),
+        ("histograms", "feature_idx", 2),
+        ("histograms", "feature_idx", -1),
+        ("histograms", "is_categorical", 1),
+    ],
+)
+def test_a_tree_whose_nodes_lead_elsewhere_is_refused(tmp_path, kind, field, value):
+    skops = pytest.importorskip("skops.io")
+    skops.dump(clone(TREES[kind]).fit(CELLS, GOOD), tmp_path / "model.skops")
+    spoilt(tmp_path / "model.skops", field, value)
+    with pytest.raises(ModelError, match=r"model\.skops' holds a damaged tree: a node names"):
+        load(tmp_path / "model.skops")
+
+
+def test_categories_that_go_left_are_looked_up_where_they_are():
+    trees = pytest.importorskip("stepladder.loading.trees")
+    model = HistGradientBoostingClassifier(max_iter=3, categorical_features=[1]).fit(CELLS, GOOD)
+    assert trees.are_sound(model)  # which skops doesn't read, for its encoder
+    predictor = model._predictors[0][0]
+    split = predictor.nodes["is_categorical"] == 1
+    assert split.any()
+    predictor.nodes["bitset_idx"][split] = len(predictor.raw_left_cat_bitsets)
+    assert not trees.are_sound(model)
+    predictor.nodes["bitset_idx"][split] = 0
+    predictor.raw_left_cat_bitsets = predictor.raw_left_cat_bitsets[:, :3]
+    assert not trees.are_sound(model)
+
+
+def test_a_tree_that_is_hidden_or_made_for_other_rows_is_refused(tmp_path):
+    skops = pytest.importorskip("skops.io")
+    wide = DecisionTreeRegressor(max_depth=1).fit(np.eye(50), np.arange(50) == 49)
+    forest = clone(TREES["forest"]).fit(CELLS, GOOD)
+    forest.estimators_[1] = wide  # its own word is that it takes 50 columns
+    boosting = clone(TREES["boosting"]).fit(CELLS, GOOD)
+    boosting.estimators_ = np.repeat(boosting.estimators_, 9, axis=1)
+    nameless = DecisionTreeClassifier(max_depth=1).fit(CELLS, GOOD)
+    del nameless.n_features_in_
+    hidden = make_pipeline(StandardScaler(), LogisticRegression()).fit(CELLS, GOOD)
+    hidden.notes = {"kept": [np.array([(nameless,)], dtype=object)]}
+    for model in (forest, boosting, nameless, hidden):
+        skops.dump(model, tmp_path / "model.skops")
+        with pytest.raises(ModelError, match="damaged tree"):
+            load(tmp_path / "model.skops")
 
 
 def test_a_skops_file_of_unknown_types_is_refused_by_name_with_a_way_out(tmp_path):
@@ -175,13 +277,20 @@ def test_a_missing_file_and_an_unknown_ending_are_said(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("package", "suffix"),
-    [("skops.io", ".skops"), ("onnxruntime", ".onnx"), ("xgboost", ".ubj"), ("lightgbm", ".txt")],
+    ("package", "suffix", "install"),
+    [
+        ("skops.io", ".skops", r"'stepladder\[models\]'"),
+        ("onnxruntime", ".onnx", r"'stepladder\[models\]'"),
+        ("xgboost", ".ubj", "xgboost"),  # which no extra brings
+        ("lightgbm", ".txt", "lightgbm"),
+    ],
 )
-def test_without_its_library_a_file_says_what_to_install(tmp_path, monkeypatch, package, suffix):
+def test_without_its_library_a_file_says_what_to_install(
+    tmp_path, monkeypatch, package, suffix, install
+):
     monkeypatch.setitem(sys.modules, package, None)
     (tmp_path / f"model{suffix}").touch()
-    with pytest.raises(ExtraError, match=r"stepladder\[models\]"):
+    with pytest.raises(ExtraError, match=f"pip install {install}$"):
         load(tmp_path / f"model{suffix}")
 
 
@@ -405,6 +514,32 @@ def test_a_busy_server_is_asked_again_and_not_for_ever(server):
     assert server.busy == 0
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"inputs": [{"datatype": "FP64", "shape": [-1]}]},
+        {"inputs": [{"name": "x", "datatype": "FP64", "shape": ["n", 1]}]},
+        {"inputs": [{"name": "x", "datatype": "FP64", "shape": 3}]},
+        {"inputs": [{"name": "x", "datatype": "FP64", "shape": None}]},
+        {"inputs": [{"name": "x", "datatype": ["FP64"], "shape": [-1]}]},
+        {"inputs": [{"name": ["x"], "datatype": "FP64", "shape": [-1]}]},
+        {"inputs": ["x"]},
+        {"inputs": {"name": "x", "datatype": "FP64", "shape": [-1]}},
+        {"inputs": 3},
+        {"outputs": [{"datatype": "FP64"}]},
+        {"outputs": ["p"]},
+        {"outputs": "p"},
+    ],
+    ids=str,
+)
+def test_a_server_that_tells_of_itself_in_other_ways_is_one_sentence(server, metadata):
+    server.metadata.clear()
+    server.metadata.update(metadata)
+    said = r"loans (doesn't list its \w+ as|declares an input that isn't in) the"
+    with pytest.raises(ModelError, match=said):
+        load(server.url)
+
+
 def test_what_a_server_cannot_do_is_one_sentence(server):
     with pytest.raises(ModelError, match=r"refused, 404 Not Found: no such model\."):
         load(server.url + "s")
@@ -424,7 +559,10 @@ def test_what_a_server_cannot_do_is_one_sentence(server):
     ("answer", "said"),
     [
         (b"<html>hello", "didn't answer in JSON"),
+        (b"[" * 100_000, "didn't answer in JSON"),
         ({"outputs": []}, "answered with no output"),
+        ({"outputs": ["y"]}, "doesn't list its outputs"),
+        ({"outputs": [{"name": "y", "datatype": "FP32", "data": [9**999], "shape": [1]}]}, "is"),
         ({"outputs": [{"name": "y", "datatype": "INT64"}]}, r"y \(INT64\).*#predict_proba"),
         ({"outputs": [{"name": "y", "datatype": "FP32", "data": [1], "shape": [2]}]}, "isn't one"),
         (

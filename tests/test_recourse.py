@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,39 @@ def test_status_names_the_nearest_path_that_reaches_the_goal(result):
             assert best is pd.NA
         else:
             assert best == reached["distance"].idxmin()
+
+
+def test_a_choice_is_a_path_that_asks_for_something_that_no_nearer_one_is_content_with():
+    schema = sl.Schema(
+        [sl.Numeric("income"), sl.Numeric("debt"), sl.Categorical("job", levels=JOBS)]
+    )
+    frame = pd.DataFrame({"income": [1.0, 9.0], "debt": [1.0, 9.0], "job": JOBS[:2]})
+    space = sl.Space.fit(schema, frame)
+    ends = [
+        [5.0, 1.0, 0.0],  # 0: income up to 5
+        [5.0, 1.0, 0.0],  # 1: the same
+        [6.0, 1.0, 0.0],  # 2: more of it
+        [4.0, 2.0, 0.0],  # 3: less, and some debt
+        [4.0, 1.0, 1.0],  # 4: less, and another job
+        [4.5, 1.0, 1.0],  # 5: more of that
+        [4.0, 1.0, 2.0],  # 6: a third job
+        [0.5, 1.0, 0.0],  # 7: the other way
+    ]
+    start = np.array([2.0, 1.0, 0.0])
+    values = [np.stack([start, end]) for end in ends]
+    paths = [
+        sl.Path(sl.Outcome.REACHED, "", rows, space.to_points(rows), np.array([0.1, 0.9]))
+        for rows in values
+    ]
+    paths.append(replace(paths[3], outcome=sl.Outcome.STALLED))
+    made = sl.Recourse(
+        *(space, sl.Goal(), space.template, np.array([0]), [paths]), settings={}, reference={}
+    )
+    chosen = made.choices(0)
+    assert set(chosen) == {0, 3, 4, 6, 7}
+    assert [paths[slot].distance for slot in chosen] == sorted(
+        paths[slot].distance for slot in chosen
+    )
 
 
 def test_everyone_has_an_outcome_and_a_reason(result):

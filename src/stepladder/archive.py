@@ -69,7 +69,7 @@ def read(path: str | File) -> Archive:
         archive = (_read_json if file.suffix == ".json" else _read_parquet)(file)
         found = archive.facts["format"]
     except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
-        raise not_a_result(file, error) from error
+        raise not_a_result(file) from error
     if found != FORMAT:
         raise ResultError(
             f"{file.name!r} was saved in format {found!r}, but this version of stepladder reads "
@@ -78,12 +78,11 @@ def read(path: str | File) -> Archive:
     return archive
 
 
-def not_a_result(path: str | File, error: Exception) -> ResultError:
-    said = f"nothing under {error}" if isinstance(error, KeyError) else f"{error}"
+def not_a_result(path: str | File) -> ResultError:
     return ResultError(
-        f"{File(path).name!r} isn't a result that can be read back ({said}). Expected a file "
-        "written by result.save(), or the .parquet of stepladder recourse; its .json and .csv are "
-        "for other programs."
+        f"{File(path).name!r} isn't a result that can be read back, or it's damaged. Expected a "
+        "file written by result.save(), or the .parquet of stepladder recourse; its .json and .csv "
+        "are for other programs."
     )
 
 

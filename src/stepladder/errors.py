@@ -105,10 +105,11 @@ class BudgetError(StepladderError, RuntimeError):
 class ExtraError(StepladderError, ImportError):
     """An optional dependency isn't installed."""
 
-    def __init__(self, package: str, extra: str, purpose: str) -> None:
+    def __init__(self, package: str, extra: str | None, purpose: str) -> None:
+        """`extra` is the one that brings the package; None if none does."""
+        what = package if extra is None else f"'stepladder[{extra}]'"
         super().__init__(
-            f"{purpose} needs {package}, which isn't installed. "
-            f"Install it with: pip install 'stepladder[{extra}]'"
+            f"{purpose} needs {package}, which isn't installed. Install it with: pip install {what}"
         )
 
 

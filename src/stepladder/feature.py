@@ -16,6 +16,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from enum import StrEnum
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -203,7 +204,9 @@ class Numeric(_Feature):
     def _pair(self, bounds: Sequence[float | None]) -> Bounds:
         ends = list(bounds) if isinstance(bounds, Iterable) else []
         if len(ends) != 2 or not all(end is None or _is_finite(end) for end in ends):
-            raise self._wrong("bounds must be two numbers, None for an open end", bounds)
+            raise self._wrong(
+                "bounds must be two numbers, None (in a file null) for an open end", bounds
+            )
         low, high = (None if end is None else float(end) for end in ends)
         return low, high
 
@@ -359,8 +362,8 @@ class Categorical(_Levelled):
         self._set(onehot=None if onehot is None else tuple(onehot))
         if self.change not in (Change.ANY, Change.NEVER):
             raise self._wrong(
-                f"change={self.change.value!r} needs an order; make it Ordinal, "
-                "or use change='any' or 'never'"
+                f"change {self.change.value!r} needs an order; make it ordinal, with its levels "
+                "from lowest to highest, or let it change any way or never"
             )
         if self.onehot is not None:
             self._check_onehot(self.onehot, len(self.levels or ()))
@@ -416,11 +419,14 @@ def amount(feature: Feature, v: Any) -> tuple[str, str]:
         return NO_VALUE, ""
     if isinstance(v, bool):
         return "yes" if v else "no", ""
-    if not isinstance(feature, Numeric) or not isinstance(v, int | float):
-        return (f"{v:g}" if isinstance(v, float) else str(v)), ""
+    if not isinstance(v, int | float):
+        return str(v), ""
+    if not isinstance(feature, Numeric):
+        return number(v, apart=False), ""
+    sign = "−" if v < 0 else ""
+    counted = _multiplied(abs(v), 100 if feature.percent else feature.times)
     if feature.percent:
-        return number(v * 100, apart=True) + "%", ""
-    sign, counted = ("−" if v < 0 else ""), abs(v) * feature.times
+        return f"{sign}{number(counted, apart=True)}%", ""
     first, _, rest = feature.unit.partition(" ")
     if any(unicodedata.category(letter) == "Sc" for letter in first):  # a currency
         return f"{sign}{first}{number(counted, apart=True, cents=True)}", rest
@@ -431,19 +437,35 @@ def amount(feature: Feature, v: Any) -> tuple[str, str]:
     return f"{sign}{said}", _singular(feature.unit) if counted == 1 else feature.unit
 
 
-def number(n: float, *, apart: bool, cents: bool = False) -> str:
-    """A number to its last digit, without the dust of binary fractions."""
-    if float(n).is_integer():
-        said = f"{int(n):,}"
+def number(n: float | Decimal, *, apart: bool, cents: bool = False) -> str:
+    """A number with all the digits it takes to tell it from any other, and no more.
+
+    >>> [number(n, apart=True) for n in (0.35, 1234567890123.4568, 1e-7)]
+    ['0.35', '1,234,567,890,123.4568', '0.0000001']
+    """
+    exact = n if isinstance(n, Decimal) else Decimal(str(n))
+    if exact == exact.to_integral_value():
+        said = f"{exact:z,.0f}"
     else:
-        said = f"{n:,.2f}" if cents and round(n, 2) == n else f"{n:,.12g}"
+        said = f"{exact:,.2f}" if cents and round(exact, 2) == exact else f"{exact.normalize():,f}"
     return (said if apart else said.replace(",", "")).replace("-", "−")
 
 
+def _multiplied(v: float, times: float) -> Decimal:
+    """A value in its unit, so that dividing gives the value back; 0.07 in per cent is 7."""
+    factor = Decimal(str(times))
+    exact = Decimal(str(v)) * factor
+    short = Decimal(str(float(exact)))  # 1, where a twelfth by 12 would be 0.99999999999999996
+    return short if float(short / factor) == v else exact
+
+
 def _singular(unit: str) -> str:
-    """The unit of one: 'years' is 'year', and 'hours a week' is 'hour a week'."""
+    """The unit of one: 'years' is 'year', and 'hours a week' is 'hour a week'.
+
+    Only a word that is plainly a plural loses its ending; 'ms', 'Mbps' and 'calories' stay.
+    """
     first, space, rest = unit.partition(" ")
-    for plural, one in (("ies$", "y"), ("(?<=ch|sh)es$|(?<=x)es$", ""), ("(?<![sui])s$", "")):
-        if re.search(plural, first):
-            return re.sub(plural, one, first) + space + rest
-    return unit
+    is_word = re.fullmatch("[a-z]{4,}", first) and re.search("[aeiouy]", first)
+    if not is_word or re.search("(ss|us|is|ies|oes|[^o]uses)$", first):
+        return unit
+    return re.sub("(?<=ch|sh|ss)es$|(?<=x)es$|s$", "", first) + space + rest

@@ -143,21 +143,26 @@ def values(column: nw.Series[Any]) -> list[Any]:
     ]
 
 
-def order(column: nw.Series[Any]) -> list[Any] | None:
+def order(table: nw.DataFrame[Any], name: str) -> list[Any] | None:
     """The levels of a column that says they have an order, the lowest first; None if it doesn't.
 
-    Ordered pandas categories say so, ordered Arrow dictionaries and polars' Enum, which compares
-    and sorts by the order it was given and is such a dictionary to Arrow.
+    Ordered pandas categories and ordered Arrow dictionaries say so. polars' Enum doesn't, though it
+    becomes such a dictionary in Arrow, where polars leaves a note of what it was.
     """
-    if isinstance(column.dtype, nw.Enum):
-        return list(column.dtype.categories)
-    native: Any = column.to_native()
-    if isinstance(getattr(native, "dtype", None), pd.ArrowDtype):
+    native: Any = table[name].to_native()
+    dtype = getattr(native, "dtype", None)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return dtype.categories.to_list() if dtype.ordered else None
+    if isinstance(dtype, pd.ArrowDtype):
         native = native.array.__arrow_array__()
-    if getattr(getattr(native, "type", None), "ordered", False):
-        levels: list[Any] = native.combine_chunks().dictionary.to_pylist()
-        return levels
-    return None
+    if not getattr(getattr(native, "type", None), "ordered", False):
+        return None
+    if table.implementation.is_pyarrow():
+        notes = table.to_native().schema.field(name).metadata or {}
+        if any(note.startswith(b"_PL_ENUM_VALUES") for note in notes):
+            return None
+    levels: list[Any] = native.combine_chunks().dictionary.to_pylist()
+    return levels
 
 
 @dataclass(frozen=True)

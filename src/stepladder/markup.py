@@ -23,6 +23,11 @@ def paragraph(text: str) -> str:
     return f"<p>{escape(text)}</p>"
 
 
+def lines(text: str) -> str:
+    """Plain text that keeps its lines."""
+    return f'<pre style="white-space: pre-wrap">{escape(text)}</pre>'
+
+
 def table(heads: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> str:
     """A table of plain texts and figures; `numbers` are the places of the columns of figures."""
     above = _row("th", heads, numbers)

@@ -175,6 +175,20 @@ class Recourse:
         said = f"{len(reached)} of {len(routes)} paths reach {self.goal}"
         return slot, Outcome.REACHED, "; ".join([said, *missed])
 
+    def choices(self, person: int) -> list[int]:
+        """The different successful paths of the person at a position, the nearest first.
+
+        Left out is a path that asks for all that a nearer one asks for, as much or more.
+        """
+        routes, chosen = self.routes[person], list[int]()
+        reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
+        moved = [path.values[-1] - path.values[0] for path in routes]
+        ordered = np.array([feature.ordered for feature in self.space.schema.features])
+        for slot in sorted(reached, key=lambda slot: routes[slot].distance):
+            if not any(_covers(moved[slot], moved[nearer], ordered) for nearer in chosen):
+                chosen.append(slot)
+        return chosen
+
     # ---- figures --------------------------------------------------------------------------
 
     def metrics(self) -> Frame:
@@ -260,7 +274,7 @@ class Recourse:
         try:
             return cls._from_archive(saved)
         except (LookupError, TypeError, ValueError) as error:
-            raise archive.not_a_result(path, error) from error
+            raise archive.not_a_result(path) from error
 
     @classmethod
     def _from_archive(cls, saved: archive.Archive) -> Recourse:
@@ -383,6 +397,12 @@ def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
 
 def _stacked(parts: Sequence[Floats], width: int) -> Floats:
     return np.concatenate(parts) if parts else np.empty((0, width))
+
+
+def _covers(more: Floats, less: Floats, ordered: NDArray[np.bool_]) -> bool:
+    """Whether one change of values, (features,), holds all of another, as far or further."""
+    further = ordered & (np.sign(more) == np.sign(less)) & (np.abs(more) >= np.abs(less))
+    return bool(((less == 0) | further | (more == less)).all())
 
 
 def _objects(cells: list[Any]) -> NDArray[Any]:

@@ -153,11 +153,12 @@ class Schema:
         """A schema guessed from a frame's dtypes, and safely.
 
         Text, category and boolean columns are categorical with the levels seen, or ordinal where
-        their dtype has an order (pandas' ordered categories, ordered Arrow dictionaries, polars'
-        Enum); whole-number columns are integer; every other number is numeric. How many different
-        values a numeric column holds plays no part. What a person can't change can't be guessed:
-        name it in `never`, `increase` and `decrease`. `onehot` names groups of 0/1 columns that
-        hold one category, such as `{"job": ["job_clerk", "job_smith"]}`.
+        their dtype says that it's ordered (pandas' categories and Arrow's dictionaries can). A
+        polars Enum is categorical with all of its levels: it lists what there is, and doesn't say
+        that more is higher. Whole-number columns are integer; every other number is numeric. How
+        many different values a numeric column holds plays no part. What a person can't change
+        can't be guessed: name it in `never`, `increase` and `decrease`. `onehot` names groups of
+        0/1 columns that hold one category, such as `{"job": ["job_clerk", "job_smith"]}`.
         """
         table = frames.read(frame)
         ordinal, bounds, onehot = dict(ordinal or {}), dict(bounds or {}), dict(onehot or {})
@@ -186,7 +187,7 @@ class Schema:
             if name in ordinal:
                 return Ordinal(name, levels=ordinal[name], change=how)
             column = table[name]
-            if name not in categorical and (levels := frames.order(column)) is not None:
+            if name not in categorical and (levels := frames.order(table, name)) is not None:
                 _refuse_odd(levels, name)
                 return Ordinal(name, levels=levels, change=how)
             loose = column.dtype == nw.Object and _all_numbers(column)
@@ -232,19 +233,13 @@ class Schema:
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
-        import yaml
-
         try:
-            content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+            text = Path(path).read_text(encoding="utf-8")
         except FileNotFoundError:
             raise SchemaError(f"There is no schema file at {str(path)!r}.") from None
         except UnicodeDecodeError as error:
             raise SchemaError(f"{path}: not UTF-8 text: {error}. Save it as UTF-8.") from error
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-            problem = getattr(error, "problem", None) or error
-            raise SchemaError(f"{path}{where}: not YAML: {problem}.") from error
+        content = _from_yaml(text, path)
         try:
             return cls.from_dict(content)
         except SchemaError as error:
@@ -311,6 +306,9 @@ def _all_whole(column: nw.Series[Any]) -> bool:
 
 
 def _guessed_levels(column: nw.Series[Any], name: str) -> tuple[Level, ...]:
+    if isinstance(column.dtype, nw.Enum):  # it knows them, seen or not
+        _refuse_odd(column.dtype.categories, name)
+        return tuple(column.dtype.categories)
     present = [v for v in frames.values(column) if v is not None]
     if not present:
         raise MissingValueError(
@@ -352,6 +350,57 @@ def _changes(**named: Iterable[str]) -> dict[str, Change]:
                 )
             change[name] = Change(how)
     return change
+
+
+def _from_yaml(text: str, path: str | Path) -> Any:
+    """What YAML says, in which no key stands twice: of two rules, none is dropped silently."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Refuses a key that stands twice, and says where a value is that can't be read."""
+
+        def compose_mapping_node(self, anchor: Any) -> Any:
+            node, seen = super().compose_mapping_node(anchor), set[tuple[str, str]]()
+            for key, _ in node.value:
+                if (key.tag, str(key.value)) in seen:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"{key.value!r} stands here a second time; keep one of the two",
+                        problem_mark=key.start_mark,
+                    )
+                seen.add((key.tag, str(key.value)))
+            return node
+
+        def construct_object(self, node: Any, deep: bool = False) -> Any:
+            try:
+                return super().construct_object(node, deep)
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                raise yaml.MarkedYAMLError(
+                    problem=f"{str(node.value)[:40]!r} can't be read as what it looks like "
+                    f"({error}); put it in quotes if it's a text",
+                    problem_mark=node.start_mark,
+                ) from error
+
+    where = ""
+    try:
+        return yaml.load(text, Loader)
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position]
+        where = _position(before.count("\n"), len(before) - before.rfind("\n") - 1)
+        raise SchemaError(
+            f"{path}{where}: the character U+{error.character:04X} can't stand in YAML. Delete it."
+        ) from error
+    except RecursionError:
+        raise SchemaError(f"{path}: not YAML of a schema: it's nested too deeply.") from None
+    except yaml.YAMLError as error:
+        if mark := getattr(error, "problem_mark", None):
+            where = _position(mark.line, mark.column)
+        problem = getattr(error, "problem", None) or error
+        raise SchemaError(f"{path}{where}: not YAML: {problem}.") from error
+
+
+def _position(line: int, column: int) -> str:
+    """Where something stands in a file, counted from 0 here and from 1 by people."""
+    return f", line {line + 1}, column {column + 1}"
 
 
 def _feature_from(entry: Any, number: int) -> Feature:

@@ -115,6 +115,19 @@ def test_nothing_known_at_all_is_one_group():
     assert found.gaps["gap"].isna().all()
 
 
+@pytest.mark.parametrize(("level", "called"), [("missing", "(missing)"), ("f", "missing")])
+def test_a_level_called_missing_isn_t_taken_for_a_value_that_is(level, called):
+    found = audit(five(), {"sex": [level, level, None, "x", None]}, samples=5).by_group
+    counts = dict(zip(found["group"], found["people"], strict=True))
+    assert counts == {f"sex={level}": 2, "sex=x": 1, f"sex={called}": 2}
+
+
+def test_however_levels_are_called_those_without_a_value_are_called_otherwise():
+    found = audit(five(), {"sex": ["missing", "(missing)", "x", "x", None]}, samples=5).by_group
+    assert list(found["people"]) == [1, 1, 2, 1]
+    assert found["group"].is_unique
+
+
 # ---- features of the schema ---------------------------------------------------------------------
 
 

@@ -42,7 +42,7 @@ def test_groups_by_hand():
     assert list(found["no_recourse"]) == [0.5, 0.0, 0.0]
     assert list(found["mean_cost"]) == list(found["median_cost"]) == [2.0, 1.0, 3.0]
     assert list(found["mean_steps"]) == [2.0, 2.0, 2.0]
-    assert list(found["choice"]) == [1.0, 1.0, 1.0]  # of two for one woman, none for the other
+    assert list(found["choice"]) == [0.5, 1.0, 1.0]  # her second path asks for more of the same
     assert list(found["within_budget"]) == [0.5, 1.0, 0.0]
     assert list(found["cost_of_effectiveness"]) == [math.inf, 1.0, 3.0]
     assert found["small"].all()
@@ -147,7 +147,22 @@ def test_small_groups_are_marked_and_compared_apart():
     large, every = success["gap_low"]
     assert large <= 0 < every
     assert success["worst_off"].iloc[1] == "group=c"
-    assert len(made.notions) == 12
+    assert list(made.notions["notion"]) == [
+        notion
+        for notion, name in NOTIONS.items()
+        for _ in range(1 if name == "mean_cost" else 2)  # nobody in c has a cost to compare
+    ]
+
+
+def test_what_rests_on_few_is_small_though_many_asked():
+    result, groups = planted([100, 100, 100], [0.9, 0.8, 0.04])
+    made = audit(result, groups, samples=100)
+    assert list(made.by_group["reached"]) == [90, 80, 4]
+    assert not made.by_group["small"].any()
+    assert list(made.gaps.loc[made.gaps["measure"] == "success", "small"]) == [False]
+    cost = made.gaps[made.gaps["measure"] == "mean_cost"]
+    assert list(cost["compared"]) == [2, 3]
+    assert list(cost["small"]) == [False, True]
 
 
 def test_where_no_two_groups_are_large_enough_all_are_compared_and_marked():
@@ -283,7 +298,8 @@ def test_to_dict_is_plain_and_fit_for_json():
     assert said == made.to_dict()
     assert (said["people"], said["asked"], said["smallest"], said["samples"]) == (5, 4, 30, 20)
     assert said["by_group"][0]["group"] == "sex=f"
-    assert said["by_group"][0]["cost_of_effectiveness"] is None  # no cost is enough
+    assert said["by_group"][0]["cost_of_effectiveness"] == "inf"  # no cost is enough
+    assert said["by_group"][1]["mean_cost_low"] is None  # one person: not known
     assert set(MEASURES) < set(said["by_group"][0])
     assert [found["notion"] for found in said["notions"]] == list(NOTIONS)
 

@@ -128,7 +128,7 @@ def expected(people: pd.DataFrame, **settings: object) -> sl.Recourse:
 def test_csv_holds_the_ends_and_says_so(folder, table):
     shown = stepladder("--out", "plan.csv")
     assert shown.exit_code == 0, shown.output
-    assert re.match(r"40 people: \d+ have a path to a score of at least 0.6, \d+ are", shown.stdout)
+    assert re.match(r"40 people: \d+ have a path to a score of at least 0.6, \d+ had", shown.stdout)
     assert "Written to plan.csv: where each path ends; .parquet or .json would" in shown.stderr
     assert "people.parquet: not in the schema, left aside: 'sex', 'approved'." in shown.stderr
     final = expected(table(40)).final
@@ -382,7 +382,9 @@ def test_what_is_wrong_with_the_inputs_is_said_before_anything_is_paid(folder, t
         ({"model": "loans:never"}, "None of the 300 reference rows meets the goal"),
         ({"data": "none.parquet"}, "There is no table at 'none.parquet'."),
         ({"data": "empty.parquet"}, "Error: 'empty.parquet' has no rows."),
-        ({"data": "odd.csv"}, "'odd.csv': Column 'income' is"),
+        ({"data": "odd.csv"}, "'odd.csv', line 3: 'income' is 'lots', but by the schema it's a"),
+        ({"data": "semicolons.csv"}, "were separated by ';'; expected commas."),
+        ({"people": "nobody.csv", "id": "who"}, "a person without a value in 'who'"),
         ({"people": "odd.csv"}, "'odd.csv', line 3: 'income' is 'lots', but by the schema it's a"),
         ({"people": "none.csv"}, "There is no table at 'none.csv'."),
         ({"people": "people.feather"}, "ends in .parquet, .csv, .csv.gz."),
@@ -409,6 +411,8 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(folder, changed, said,
     Path("other.yaml").write_text("features:\n- {name: incom, kind: numeric}\n")
     table(0).to_parquet("empty.parquet")
     table(3).assign(income=["30", "lots", "20"]).to_csv("odd.csv", index=False)
+    table(3).to_csv("semicolons.csv", index=False, sep=";")
+    table(3).assign(who=["a", None, "c"]).to_csv("nobody.csv", index=False)
     before = files(folder)
     shown = stepladder("--quiet", **{"out": "plan.parquet", **changed})
     assert shown.exit_code == 1, shown.output

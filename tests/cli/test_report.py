@@ -129,7 +129,7 @@ BY_TABLE = ["report", "{saved}", "--out", "{folder}/r.html", "--groups", "{group
         ),
         (
             [*BY_TABLE, "--by", "sex", "--id", "who"],
-            "who is in the result. Name the column that says who each is: --id COLUMN.",
+            "by its column 'who', such as 'a'. Name the column that says who each is: --id COLUMN.",
         ),
         (["report", "{saved}", "--out", "{folder}/r.html", "--model", "m.skops"], "m.skops"),
         (

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
+import polars as pl
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -54,7 +55,7 @@ def assert_refused(shown, said: str) -> None:
 def test_what_is_written_is_what_was_guessed_with_comments(table, tmp_path):
     out = tmp_path / "schema.yaml"
     options = ["--never", "age, job", "--never", "owner", "--increase", "income"]
-    shown = stepladder(table, *options, "--label", "approved", "--out", out)
+    shown = stepladder(table, *options, "--leave-out", "approved", "--out", out)
     assert shown.exit_code == 0, shown.output
     assert shown.stdout == ""
     assert f"Written to {out}: 4 features to check." in shown.stderr
@@ -137,6 +138,46 @@ def test_an_ordered_category_keeps_its_order_and_others_are_told_how_to_get_one(
     assert f"- name: grade\n  kind: categorical{hint}" in said
 
 
+def test_an_enum_of_polars_is_a_category_though_arrow_and_pandas_say_that_it_has_an_order(tmp_path):
+    sizes = pl.Series(["big", "small"], dtype=pl.Enum(["small", "big"]))
+    sexes = pl.Series(["f", "m"], dtype=pl.Enum(["m", "f", "x"]))
+    pl.DataFrame({"size": sizes, "sex": sexes}).write_parquet(tmp_path / "polars.parquet")
+    shown = stepladder(tmp_path / "polars.parquet")
+    assert sl.Schema.from_dict(yaml.safe_load(shown.stdout)) == sl.Schema(
+        [
+            sl.Categorical("size", levels=["small", "big"]),
+            sl.Categorical("sex", levels=["m", "f", "x"]),
+        ]
+    )
+
+
+def test_what_is_infinite_is_said_and_no_bound_that_is_suggested(tmp_path):
+    frame = pd.DataFrame({"debt": [3.5, float("inf"), 8, None], "never": [float("-inf")] * 4})
+    frame.to_parquet(tmp_path / "odd.parquet")
+    text = stepladder(tmp_path / "odd.parquet").stdout
+    assert "# seen: 3.5 to 8; 1 missing; 1 infinite, so correct the table\n" in text
+    assert "# seen: nothing; 4 infinite, so correct the table\n" in text
+    used = sl.Schema.from_dict(yaml.safe_load(re.sub("^  # ", "  ", text, flags=re.MULTILINE)))
+    assert used["debt"].bounds == (3.5, 8)
+    assert used["never"].bounds == (None, None)
+
+
+def test_a_name_for_each_row_is_asked_about(tmp_path):
+    file, out = tmp_path / "t.csv", tmp_path / "s.yaml"
+    rows = pd.DataFrame({"who": [f"p{i}" for i in range(60)], "age": range(60)})
+    rows.to_csv(file, index=False)
+    shown = CliRunner().invoke(app, ["schema", str(file), "--out", str(out)])
+    assert "Is 'who' a name for each row? Then write it again with --leave-out who" in shown.stderr
+
+
+def test_a_table_without_rows_is_one_sentence(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("who,age\n")
+    shown = CliRunner().invoke(app, ["schema", str(file)])
+    assert shown.exit_code == 1
+    assert "t.csv' has no rows, so there's nothing to guess from." in shown.stderr
+
+
 def test_many_levels_are_pointed_at(tmp_path):
     frame = pd.DataFrame({"id": [f"p{i}" for i in range(60)], "age": range(60)})
     frame.to_parquet(tmp_path / "many.parquet")
@@ -176,7 +217,7 @@ def test_a_table_that_cannot_be_read_is_one_sentence(tmp_path, name, content, sa
     ("options", "said"),
     [
         (["--never", "agee"], "The frame has no column 'agee'. Did you mean 'age'?"),
-        (["--label", "aproved"], "has no column 'aproved', which --label names. Did you mean 'app"),
+        (["--leave-out", "aproved"], "has no column 'aproved', which --leave-out names. Did you"),
         (["--increase", "job"], "needs an order"),
         (["--increase", "age", "--never", "age"], "'age' is asked to change"),
         (["--out", "/proc/schema.yaml"], "Can't write to '/proc/schema.yaml': "),
@@ -193,10 +234,17 @@ def test_columns_that_are_no_features_are_named_with_the_way_to_leave_them_out(t
     frame = FRAME.assign(since=[day] * 4, until=[day] * 4)
     getattr(frame, "to_csv" if name.endswith("csv") else "to_parquet")(tmp_path / name, index=False)
     said = "Column 'since' holds dates or times, such as 2020-01-31; expected numbers, texts or"
-    shown = stepladder(tmp_path / name, "--label", "approved")
+    shown = stepladder(tmp_path / name, "--leave-out", "approved")
     assert_refused(shown, said)
-    assert shown.stderr.endswith("To drop it here: --label approved,since,until\n")
-    assert stepladder(tmp_path / name, "--label", "approved,since,until").exit_code == 0
+    assert shown.stderr.endswith("To drop it here: --leave-out approved,since,until\n")
+    assert stepladder(tmp_path / name, "--leave-out", "approved,since,until").exit_code == 0
+
+
+def test_what_is_left_out_may_be_called_a_label_as_before(table):
+    for option in ("--leave-out", "--label"):
+        shown = stepladder(table, option, "approved")
+        assert shown.exit_code == 0
+        assert "approved" not in shown.stdout
 
 
 def test_a_full_disk_leaves_nothing_and_what_was_there(table, tmp_path, monkeypatch):

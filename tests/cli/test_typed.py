@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 import stepladder as sl
@@ -81,6 +82,22 @@ def test_a_name_comes_before_a_label_and_a_shared_label_is_no_name():
         place(schema, "pay")
 
 
+def test_labels_that_differ_in_case_only_are_told_apart_by_it():
+    schema = sl.Schema(
+        [sl.Numeric("d1", label="debt"), sl.Numeric("d2", label="Debt"), sl.Numeric("DEBTS")]
+    )
+    assert [place(schema, said) for said in ("debt", "Debt", "D1", "debts")] == [0, 1, 0, 2]
+    assert list(pairs(schema, "Debt 3, debt 4")) == [(1, "3"), (0, "4")]
+    with pytest.raises(ParameterError, match="'DEBT' could be any of 'd1', 'd2'; use that name"):
+        place(schema, "DEBT")
+
+
+@pytest.mark.parametrize("said", ["income 5, income 6", "loan term=3 Term=3"])
+def test_a_feature_that_is_told_twice_is_refused(said):
+    with pytest.raises(ParameterError, match=r"The line tells of .* twice. Say it once."):
+        list(pairs(SCHEMA, said))
+
+
 # ---- values -----------------------------------------------------------------------------------
 
 
@@ -99,11 +116,15 @@ def test_a_name_comes_before_a_label_and_a_shared_label_is_no_name():
         (sl.Numeric("a", unit="$", times=1000, integer=True), "$45,000", 45.0),
         (sl.Numeric("a", percent=True), "35", 0.35),
         (sl.Numeric("a", percent=True), "35 %", 0.35),
+        (sl.Numeric("a", percent=True), "35 per cent", 0.35),
+        (sl.Numeric("a", percent=True), "35 Percent", 0.35),
+        (sl.Numeric("a", percent=True), "0.35 per cent", 0.0035),
         (sl.Numeric("a", percent=True), "1.1", 0.011),
         (sl.Numeric("a", percent=True), "0.35%", 0.0035),
         (sl.Numeric("a", percent=True), "0", 0.0),
         (sl.Numeric("a", unit="% of income", times=100), "35% of income", 0.35),
         (sl.Numeric("a", unit="% of income", times=100), "35", 0.35),
+        (sl.Numeric("a", unit="% of income", times=100), "35 per cent of income", 0.35),
     ],
 )
 def test_a_number_is_read_as_it_is_shown(feature, said, is_):
@@ -111,7 +132,7 @@ def test_a_number_is_read_as_it_is_shown(feature, said, is_):
 
 
 @pytest.mark.parametrize(
-    "said", ["", "nan", "inf", "1e400", "1,2", "12,34", "two", "5%", "$5", "--5"]
+    "said", ["", "nan", "inf", "1e400", "1,2", "12,34", "two", "5%", "$5", "--5", "5 per cent"]
 )
 def test_what_is_no_number_is_refused(said):
     with pytest.raises(ParameterError, match="a is a number, such as 1; "):
@@ -137,7 +158,6 @@ def test_a_share_of_one_or_less_is_asked_about(said, either, words):
     [
         ("income", "−5", "monthly income can't be −$5: it lies between $0 and $20,000 a month."),
         ("share", "95", "loan can't be 95%: it's at most 90% of income."),
-        ("term", "2.5", "loan term can't be 2.5: it's a whole number."),
         ("term", "+2", "Say what loan term is now, not by how much it rose."),
         ("job", "clerc", "job can't be 'clerc': it's one of 'clerk', 'night clerk', "),
         ("late_payments", "maybe", "late payments can't be 'maybe': it's one of 'no', 'yes'."),
@@ -150,10 +170,19 @@ def test_what_a_feature_cannot_be_is_said_in_its_own_words(name, said, answer):
     assert str(error.value).startswith(answer)
 
 
-def test_thousands_that_are_not_whole_are_answered_by_the_step():
-    loan = sl.Numeric("loan", integer=True, unit="$", times=1000)
-    with pytest.raises(ParameterError, match=r"can't be \$70,500: it goes by steps of \$1,000"):
-        value(loan, "70,500", 70)
+@pytest.mark.parametrize(
+    ("feature", "said", "is_"),
+    [
+        (sl.Numeric("share", decimals=1, percent=True), "35.55", 0.3555),
+        (sl.Numeric("loan", integer=True, unit="$", times=1000), "$70,500", 70.5),
+        (sl.Numeric("age", integer=True, change="never"), "30.5", 30.5),
+    ],
+)
+def test_what_happened_may_have_more_digits_than_plans_do(feature, said, is_):
+    assert value(feature, said, 1) == is_
+    rows = pd.DataFrame({feature.name: [0.0, 100.0]})
+    space = sl.Space.fit(sl.Schema([feature]), rows)
+    assert sl.Feasible.of(space, pd.DataFrame({feature.name: [is_]})).start == is_
 
 
 @pytest.mark.parametrize(

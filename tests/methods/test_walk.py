@@ -14,6 +14,7 @@ from stepladder.errors import (
     ColumnError,
     FrameError,
     MissingValueError,
+    ModelError,
     ParameterError,
     ResultError,
     SchemaError,
@@ -181,10 +182,77 @@ def test_a_walk_goes_on_from_its_json_as_if_it_had_never_stopped(step):
     assert json.loads(again.to_json()) == json.loads(walk.to_json())
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": {"features": 3}}', "not json"])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[1]", '{"schema": {"features": 3}}', "not json", "[" * 9999]
+)
 def test_what_is_not_a_walk_is_refused(step, text):
     with pytest.raises(ResultError, match="isn't a walk"):
         step.resume(text)
+
+
+@pytest.mark.parametrize(
+    ("number", "changed", "said"),
+    [
+        (1, {"event": "fly"}, "event 2 of its history is 'fly'"),
+        (1, {"event": ["take"]}, "unhashable"),
+        (1, {"event": "start"}, "event 2 of its history is 'start'"),
+        (0, {"event": "observe", "path": None}, "event 1 of its history is 'observe'"),
+        (1, {"row": None}, "NoneType"),
+        (1, {"row": {"income": 3}}, "no column 'debt'"),
+        (1, {"row": PERSON}, "doesn't end where the person is"),
+        (1, {"row": {**PERSON, "income": 10**400}}, ""),
+        (1, {"score": float("nan")}, "event 2 of its history has score nan"),
+        (1, {"score": "high"}, "event 2 of its history has score 'high'"),
+        (1, {"path": "first"}, "event 2 of its history has path 'first'"),
+        (1, {"event": "lock", "feature": "wages"}, "no feature 'wages'"),
+        (1, {"event": "lock"}, "KeyError: 'feature'"),
+    ],
+)
+def test_a_history_that_cannot_have_happened_is_refused(step, number, changed, said):
+    walk = step.walk(PERSON)
+    walk.observe({**PERSON, "income": 20_000})
+    content = json.loads(walk.to_json())
+    content["history"][number] |= changed
+    with pytest.raises(ResultError, match=f"isn't a walk that was saved.*{said}"):
+        step.resume(json.dumps(content))
+
+
+def test_without_a_history_a_walk_begins_where_the_person_is(step):
+    content = {**json.loads(step.walk(PERSON).to_json()), "history": []}
+    walk = step.resume(json.dumps(content))
+    assert walk.history == step.walk(PERSON).history
+
+
+@pytest.mark.parametrize("history", [None, {}, 3, "a", [[]]])
+def test_a_history_that_is_none_is_refused(step, history):
+    content = {**json.loads(step.walk(PERSON).to_json()), "history": history}
+    with pytest.raises(ResultError, match="isn't a walk that was saved"):
+        step.resume(json.dumps(content))
+
+
+def test_what_happened_may_have_more_digits_than_plans_do(step):
+    walk = step.walk(PERSON)
+    row = {**PERSON, "income": 20_000.5, "debt": 25.5555}
+    walk.observe(row)
+    again = step.resume(walk.to_json())
+    assert again.row.iloc[0].to_dict() == row
+    for asked in (change for offer in again.directions() for change in offer.changes):
+        if asked.feature in ("income", "debt"):
+            assert asked.after == round(asked.after, 0 if asked.feature == "income" else 2)
+
+
+def test_a_row_that_the_model_refuses_leaves_the_walk_where_it_was(step):
+    def whole(rows: pd.DataFrame) -> np.ndarray:
+        if (rows["income"] % 1).any():
+            raise ValueError("whole numbers only")
+        return score(rows)
+
+    table = step.space_.to_frame(step.reference_.values)
+    strict = sl.StEP(paths=1).fit(table, whole, schema=SCHEMA, goal=sl.Goal(threshold=0.6))
+    walk = strict.walk(PERSON)
+    with pytest.raises(ModelError, match="whole numbers only"):
+        walk.observe({**PERSON, "income": 20_000.5})
+    assert walk.row.iloc[0].to_dict() == PERSON
 
 
 def test_a_walk_of_another_schema_is_refused(step):

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binomtest, t
 
 from stepladder.metrics.intervals import (
     between,
     difference_of_shares,
     ratio_of_shares,
     says_something,
+    students,
     wilson,
 )
 
@@ -93,7 +94,30 @@ def test_draws_that_differ_by_rounding_alone_say_nothing():
 
 def test_between_percentiles_and_stretched_for_more_pairs():
     draws = np.arange(1001.0)
-    assert between(draws, 500.0) == pytest.approx((25.0, 975.0))
-    low, high = between(draws, 500.0, pairs=10)
+    assert between(draws, 500.0, 10**6) == pytest.approx((25.0, 975.0), abs=0.01)
+    low, high = between(draws, 500.0, 10**6, pairs=10)
     assert low < 0.0
     assert high > 1000.0
+
+
+@pytest.mark.parametrize("count", [2, 3, 10, 200])
+def test_between_is_stretched_for_few_people(count):
+    """By as much as the interval of a mean is wider than a normal one with the spread of draws."""
+    low, high = between(np.arange(1001.0), 500.0, count)
+    stretch = t.isf(0.025, count - 1) / 1.959964 * math.sqrt(count / (count - 1))
+    assert (500.0 - low, high - 500.0) == pytest.approx((475.0 * stretch,) * 2, rel=1e-4)
+
+
+def test_around_an_infinite_centre_few_people_have_percentiles_further_out():
+    draws = np.append(np.arange(1000.0), math.inf)
+    assert between(draws, math.inf, 10**6) == (25.0, 975.0)
+    low, high = between(draws, math.inf, 5)
+    assert low < 5.0
+    assert high > 995.0
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 7, 30, 1000, 10**6])
+@pytest.mark.parametrize("pairs", [1, 66, 1000])
+def test_student_s_t_is_scipy_s(freedom, pairs):
+    tail = 0.025 / pairs
+    assert students(tail, freedom) == pytest.approx(t.isf(tail, freedom), rel=1e-4)

@@ -209,6 +209,48 @@ def test_a_yes_a_missing_value_and_no_route_have_letters():
     assert "What stands" not in said
 
 
+def ended(outcome: str) -> sl.Recourse:
+    """Someone whose attempts all ended so, at 45%."""
+    path = LONG.routes[0][0]
+    values, points = path.values[[0, -1]], path.points[[0, -1]]
+    short = sl.Path(sl.Outcome(outcome), "cluster 3", values, points, np.array([0.2, 0.452]))
+    return replace(LONG, people=np.array(["a"]), routes=[[short, short]])
+
+
+@pytest.mark.parametrize("outcome", ["unreachable", "stalled", "step_limit", "timed_out"])
+def test_a_letter_without_a_route_tells_no_score_unless_that_is_wanted(outcome: str):
+    said = text(letter(ended(outcome), "a"))
+    assert "No route was found" in said or "ran out of time" in said
+    assert re.search(r"\d|%|score|best", said) is None
+    assert re.search(JARGON, said) is None
+    told = text(letter(ended(outcome), "a", show_score=True))
+    assert "Score today: 20%" in told
+    assert ("; the best one gets to 45%." in told) == (outcome in ("stalled", "step_limit"))
+
+
+@pytest.mark.parametrize("outcome", ["unreachable", "stalled", "step_limit"])
+def test_where_a_search_found_nothing_the_rules_are_told(outcome: str):
+    said = text(letter(ended(outcome), "a"))
+    assert (
+        "As a rule, changes are possible in income, debt, savings, education, job or owner." in said
+    )
+    assert "What can’t change was kept: age. If any of this isn’t as we have it, tell us" in said
+
+
+def test_where_no_search_was_made_or_ended_none_is_told():
+    gone = bank.REJECTED.head(1).astype({"income": float}).assign(income=np.nan)
+    missing = text(letter(STEP.recourse(gone), gone.index[0]))
+    assert missing.endswith(
+        "No route can be worked out, since there is no value for income. Tell us what is missing, "
+        "and your application will be looked at again."
+    )
+    timed_out = text(letter(ended("timed_out"), "a"))
+    assert timed_out.endswith("There may still be one: ask for another search.")
+    for said in (missing, timed_out):
+        assert "changes are possible" not in said
+        assert "debt" not in said
+
+
 def test_names_are_text_whatever_they_hold():
     name = "<script>alert(1)</script>"
     rows = pd.DataFrame({name: np.random.default_rng(0).normal(size=60).round(2)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cProfile
 import errno
+import json
 import pstats
 import re
 import sys
@@ -450,6 +451,17 @@ def test_a_chart_can_be_saved_as_svg_png_and_html(tmp_path: Path):
     page = (tmp_path / "chart.html").read_text(encoding="utf-8")
     assert not re.search(r"<(script|link)\b[^>]*\b(src|href)=", page)
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_names_are_text_on_a_page_whatever_they_hold(tmp_path: Path):
+    name = "</script><script>alert(1)</script><!--<script> “é” const spec = {};"
+    chart = plots.by_group(GROUPS.replace({"group": {"men": name}})).properties(title=name)
+    plots.save(chart, tmp_path / "chart.html")
+    page = (tmp_path / "chart.html").read_text(encoding="utf-8")
+    assert page.count("</script") == page.count("<script") == 2  # the library and the chart
+    assert "<!--" not in page
+    held = re.findall(r"^ *const spec = (.*);$", page, flags=re.MULTILINE)
+    assert [json.loads(spec) for spec in held] == [chart.to_dict()]
 
 
 @pytest.mark.parametrize("name", ["chart.pdf", "chart", "chart.SVG2"])

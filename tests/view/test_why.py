@@ -158,9 +158,9 @@ def asked(*accepted: dict, locked: tuple[str, ...] = (), **options: int) -> why.
 @pytest.mark.parametrize(
     ("other", "locked", "said"),
     [
-        ({"age": 40}, (), "with another age"),
+        ({"age": 40}, (), "with age other than 30"),
         ({"bankruptcy": "no"}, (), "with “no” for bankruptcy"),
-        ({"marital": "c", "age": 31}, (), "with another age and another marital status"),
+        ({"marital": "c", "age": 31}, (), "with age other than 30 and marital status other than a"),
         ({"other_debts": 60}, (), "if other debts could also rise"),
         ({"income": 4000}, (), "if income could go above $3,000 a month"),
         ({"income": -10}, (), "if income could go below $0 a month"),
@@ -173,10 +173,14 @@ def asked(*accepted: dict, locked: tuple[str, ...] = (), **options: int) -> why.
         (
             {"income": 4000, "age": 31, "other_debts": 60},
             (),
-            "with another age, and if income could go above $3,000 a month, and if other debts "
-            "could also rise",
+            "with age other than 30, and if income could go above $3,000 a month, and if other "
+            "debts could also rise",
         ),
-        ({"age": 40}, ("age",), "with another age"),  # a lock on what can't change adds nothing
+        (
+            {"age": 40},
+            ("age",),
+            "with age other than 30",
+        ),  # a lock on what can't change adds nothing
     ],
 )
 def test_what_would_have_to_give_is_said_plainly(other, locked, said):
@@ -185,7 +189,9 @@ def test_what_would_have_to_give_is_said_plainly(other, locked, said):
 
 def test_two_ways_are_listed_and_the_softer_rule_comes_first():
     assert str(asked({"age": 40}, {"other_debts": 60})) == (
-        f"{NO_ROUTE} There would be one\n- if other debts could also rise, or\n- with another age."
+        f"{NO_ROUTE} There would be one\n"
+        "- if other debts could also rise, or\n"
+        "- with age other than 30."
     )
 
 
@@ -196,9 +202,16 @@ def test_every_single_rule_that_would_do_is_told():
         f"{NO_ROUTE} There would be one\n"
         "- if income could go above $3,000 a month, or\n"
         "- if other debts could also rise, or\n"
-        "- with another age, or\n"
+        "- with age other than 30, or\n"
         "- with “no” for bankruptcy."
     )
+
+
+def test_a_person_is_told_what_never_changes_only_if_nothing_else_would_do():
+    answer = asked({"age": 40}, {"other_debts": 60}).for_the_person()
+    assert [str(opening) for opening in answer.openings] == ["if other debts could also rise"]
+    answer = asked({"age": 40}, {"bankruptcy": "no"}).for_the_person()
+    assert len(answer.openings) == 2
 
 
 def test_of_more_than_three_ways_of_several_rules_three_are_told():
@@ -215,7 +228,7 @@ def test_a_rule_that_opens_soon_leaves_rows_for_the_others(monkeypatch):
     answer = asked({"age": 40}, *fillers, most_rows=len(fillers))
     assert [str(opening) for opening in answer.openings] == [
         "if other debts could also rise",
-        "with another age",
+        "with age other than 30",
     ]
 
 

@@ -205,24 +205,35 @@ def test_a_missing_value_is_named_by_its_label(step):
     ("outcome", "said"),
     [
         ("unreachable", "No route was found among the changes that are possible here."),
-        ("timed_out", "There wasn't time enough to find a route. Ask again, and allow more."),
-        ("step_limit", "No route was found within the steps allowed; the best one gets to 45%."),
-        ("stalled", "No route was found that gets all the way; the best one gets to 45%."),
+        (
+            "timed_out",
+            "The search for a route ran out of time before it found one. There may still be one: "
+            "ask for another search.",
+        ),
+        ("step_limit", "No route was found within the steps allowed."),
+        ("stalled", "No route was found that gets all the way."),
     ],
 )
 def test_someone_without_a_route_is_told_why_in_plain_words(result, outcome, said):
-    short = sl.Path(
-        sl.Outcome(outcome),
-        "none of the 5 positives of the cluster can be reached",
-        result.routes[0][0].values[:1],
-        result.routes[0][0].points[:1],
-        np.array([0.452]),
+    first = result.routes[0][0]
+    worse, better = (
+        sl.Path(
+            sl.Outcome(outcome),
+            "none of the 5 positives of the cluster can be reached",
+            first.values[[0, -1]],
+            first.points[[0, -1]],
+            np.array([0.2, end]),
+        )
+        for end in (0.3, 0.452)
     )
-    made = replace(result, people=result.people[:1], routes=[[short, short]])
+    made = replace(result, people=result.people[:1], routes=[[worse, better]])
     (plan,) = words.plans(made)
     assert plan.routes == ()
-    assert plan.note == said
-    assert str(plan).endswith(said)
+    assert plan.outcome == outcome
+    assert plan.reason == said
+    stops_short = outcome in ("step_limit", "stalled")
+    assert plan.note == (f"{said[:-1]}; the best one gets to 45%." if stops_short else said)
+    assert " ".join(str(plan).split()).endswith(plan.note)
 
 
 # ---- offers -----------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ DIGITS = 3
 """A band's ends are rounded to so many, where that leaves the bands apart."""
 
 MISSING = "missing"
-"""The group of people whose group isn't known."""
+"""The group of people whose group isn't known; in brackets where a group is called that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +48,13 @@ class Column:
             return cls.of_numbers(
                 name, np.array([np.nan if c is None else float(c) for c in cells])
             )
-        texts = [MISSING if cell is None else str(cell) for cell in cells]
-        ordered = [str(level) for level in levels] or sorted({*texts} - {MISSING})
-        labels = list(dict.fromkeys([*ordered, MISSING]))
+        labels = list(dict.fromkeys(map(str, levels))) or sorted({str(cell) for cell in known})
         place = {label: code for code, label in enumerate(labels)}
-        return cls(name, np.array([place[text] for text in texts], dtype=np.intp), labels)
+        codes = [len(labels) if cell is None else place[str(cell)] for cell in cells]
+        missing = MISSING
+        while missing in place:
+            missing = f"({missing})"
+        return cls(name, np.array(codes, dtype=np.intp), [*labels, missing])
 
     @classmethod
     def of_numbers(cls, name: str, numbers: Floats) -> Column:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepladder import frames
+from stepladder import frames, markup
 from stepladder.audit import text
 from stepladder.frames import Frame
 
@@ -20,9 +20,9 @@ class Audit:
     `by_group` has a row for each group, `gaps` one for each measure with the two groups furthest
     apart, and `notions` one for each of six notions of fair recourse. Every figure x has a 95%
     interval from x_low to x_high; where there's no telling how sure it is, these are NaN. A group
-    in which fewer than `smallest` people asked is `small`. Gaps are told among the groups that
-    aren't, and where there are small ones also among all of them, in rows that are marked `small`
-    too. Where groups are alike, `worst_off` and `best_off` are None.
+    in which fewer than `smallest` people asked is `small`. A gap is told among the groups of which
+    as many people have the figure, and where others have it too also among all of them, in a row
+    that is marked `small`. Where groups are alike, `worst_off` and `best_off` are None.
     """
 
     by_group: Frame = field(repr=False)
@@ -37,15 +37,20 @@ class Audit:
     random_state: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values; what isn't a finite number is None."""
+        """Everything as plain values: None for NaN, and the texts "inf" and "-inf"."""
         facts = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        told = {name: [_finite(row) for row in _rows(facts.pop(name))] for name in TABLES}
-        return {**_finite(facts), **told}
+        told = {name: [_plain(row) for row in _rows(facts.pop(name))] for name in TABLES}
+        return {**_plain(facts), **told}
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return markup.lines(str(self))
 
     def __str__(self) -> str:
         return text.written(
             _rows(self.by_group),
             _rows(self.gaps),
+            _rows(self.notions),
             people=self.people,
             asked=self.asked,
             smallest=self.smallest,
@@ -56,8 +61,10 @@ def _rows(frame: Frame) -> list[dict[str, Any]]:
     return frames.read(frame).rows(named=True)
 
 
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: None if isinstance(cell, float) and not math.isfinite(cell) else cell
-        for name, cell in row.items()
-    }
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row fit for JSON, which has no number for what isn't finite."""
+    told = dict(row)
+    for name, cell in row.items():
+        if isinstance(cell, float) and not math.isfinite(cell):
+            told[name] = None if math.isnan(cell) else str(cell)
+    return told

@@ -61,7 +61,8 @@ def audit(
         codes, labels = numbered([columns[name] for name in names])
         people = People(codes, len(labels), **offers, budget=budget, effectiveness=effectiveness)
         rng = np.random.default_rng(random_state)
-        kinds.append(_Kind.of(" & ".join(names), labels, people, smallest, rng, samples))
+        found = compare(people, rng, samples, smallest)
+        kinds.append(_Kind(" & ".join(names), labels, people, smallest, found))
 
     counts = [kind.counts() for kind in kinds]
     build = result.template.build
@@ -113,8 +114,7 @@ def _offers(result: Recourse) -> dict[str, NDArray[Any]]:
         slot, *_ = result.best(i)
         if slot is not None:
             cost[i], steps[i] = routes[slot].distance, routes[slot].steps
-            reached = [path for path in routes if path.outcome is Outcome.REACHED]
-            choices[i] = len({path.values[-1].tobytes() for path in reached})
+            choices[i] = len(result.choices(i))
     return {"asked": asked, "cost": cost, "steps": steps, "choices": choices}
 
 
@@ -128,30 +128,8 @@ class _Kind:
     name: str
     labels: list[str]
     people: People
-    asking: NDArray[np.int64]
-    """(groups,) how many asked"""
-    small: NDArray[np.bool_]
-    """(groups,) whether they are too few"""
-    sets: list[NDArray[np.intp]]
-    """the groups compared: those large enough, and where there are others also all of them"""
+    smallest: int
     found: Comparison
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        labels: list[str],
-        people: People,
-        smallest: int,
-        rng: np.random.Generator,
-        samples: int,
-    ) -> _Kind:
-        asking = np.bincount(people.codes[people.asked], minlength=people.groups)
-        small = asking < smallest
-        everyone, large = np.arange(people.groups), np.flatnonzero(~small)
-        sets = [large, everyone] if 2 <= len(large) < len(everyone) else [everyone]
-        found = compare(people, rng, samples, among=sets)
-        return cls(name, labels, people, asking, small, sets, found)
 
     def counts(self) -> dict[str, NDArray[Any]]:
         """The columns of `Audit.by_group`."""
@@ -161,50 +139,46 @@ class _Kind:
         return {
             "by": np.full(len(self.labels), self.name),
             "group": np.array(self.labels, dtype=str),
-            "people": np.bincount(self.people.codes, minlength=self.people.groups),
-            "asked": self.asking,
+            **self.found.counts,
             **figures,
-            "small": self.small,
+            "small": self.found.counts["asked"] < self.smallest,
         }
 
     def gaps(self) -> list[Row]:
         """The rows of `Audit.gaps`."""
         return [
-            {"by": self.name, "measure": name, **self._row(kept, name, found[name], ratio=True)}
-            for kept, found in zip(self.sets, self.found.gaps, strict=True)
+            {"by": self.name, "measure": name, **self._row(name, gap, ratio=True)}
             for name in GAPS
+            for gap in self.found.gaps[name]
         ]
 
     def notions(self) -> list[Row]:
         """The rows of `Audit.notions`; `at` is the cost or share that a notion speaks of."""
-        rows = []
-        for kept, found in zip(self.sets, self.found.gaps, strict=True):
-            terms = {
-                "within_budget": self.people.budget,
-                "cost_of_effectiveness": self.people.effectiveness,
-                "trade_off": found["trade_off"].at,
+        terms = {
+            "within_budget": self.people.budget,
+            "cost_of_effectiveness": self.people.effectiveness,
+        }
+        return [
+            {
+                "by": self.name,
+                "notion": notion,
+                "at": float(terms.get(name, gap.at)),
+                **self._row(name, gap, ratio=False),
             }
-            rows += [
-                {
-                    "by": self.name,
-                    "notion": notion,
-                    "at": float(terms.get(name, math.nan)),
-                    **self._row(kept, name, found[name], ratio=False),
-                }
-                for notion, name in NOTIONS.items()
-            ]
-        return rows
+            for notion, name in NOTIONS.items()
+            for gap in self.found.gaps[name]
+        ]
 
-    def _row(self, kept: NDArray[np.intp], name: str, gap: Gap, *, ratio: bool) -> Row:
+    def _row(self, name: str, gap: Gap, *, ratio: bool) -> Row:
         ends = [None if end is None else self.labels[end] for end in (gap.lowest, gap.highest)]
         higher_is_better = name not in MEASURES or MEASURES[name].higher_is_better
         worst, best = ends if higher_is_better else reversed(ends)
-        row: Row = {"compared": len(kept), "worst_off": worst, "best_off": best}
+        row: Row = {"compared": gap.compared, "worst_off": worst, "best_off": best}
         row |= {"gap": gap.gap, "gap_low": gap.gap_interval[0], "gap_high": gap.gap_interval[1]}
         if ratio:
             low, high = gap.ratio_interval
             row |= {"ratio": gap.ratio, "ratio_low": low, "ratio_high": high}
-        return {**row, "small": bool(self.small[kept].any())}
+        return {**row, "small": gap.small}
 
 
 def _stacked(rows: list[Row], template: Template) -> dict[str, Any]:

@@ -61,6 +61,11 @@ class Table:
         self.index = stored[0] if len(stored) == 1 else None
         """the column that is the index of the pandas frame it was written from"""
         self.columns = tuple(name for name in self._schema.names if name not in stored)
+        if len(self.columns) == 1 and (sign := re.search(r"[;\t|]", self.columns[0])):
+            raise DatasetError(
+                f"{str(file)!r} looks as if its columns were separated by {sign[0]!r}; expected "
+                "commas. Write it again with commas, or as Parquet."
+            )
         twice = [name for name, count in Counter(self.columns).items() if count > 1]
         if twice:
             raise ColumnError(f"{str(file)!r} has the column {twice[0]!r} more than once.")
@@ -91,7 +96,19 @@ class Table:
                 return arrow("parquet").ParquetFile(self.file).read(columns=columns)
             types = _types(schema, numbers=False) | dict.fromkeys(texts, arrow().string())
             options = _conversion(types, columns, schema)
-            return arrow("csv").read_csv(self.file, convert_options=options)
+            table = arrow("csv").read_csv(self.file, convert_options=options)
+            self._check_numbers(table, schema)
+            return table
+
+    def _check_numbers(self, table: Any, schema: Schema | None) -> None:
+        """Where a column of numbers was read as text, find the cell that is none."""
+        for feature in () if schema is None else schema.features:
+            if not isinstance(feature, Numeric) or feature.name not in table.column_names:
+                continue
+            if arrow().types.is_string(table.schema.field(feature.name).type):
+                types = {feature.name: arrow().float64()}
+                options = _conversion(types, [feature.name], schema)
+                arrow("csv").read_csv(self.file, convert_options=options)
 
     def batches(
         self, schema: Schema, label: str | None, size: int, most: int | None
@@ -131,10 +148,15 @@ class Table:
             return
         parts = [np.empty(0, np.int64)]
         for names in self._names(schema, column, most):
+            if None in names:
+                raise FrameError(
+                    f"{str(self.file)!r} has a person without a value in {column!r}, so it can't "
+                    "say who is who. Fill it in, or give --id another column."
+                )
             parts.append(np.fromiter(map(hash, names), np.int64, len(names)))
         hashes, counts = np.unique(np.concatenate(parts), return_counts=True)
         doubtful = set(hashes[counts > 1].tolist())
-        seen = set[str]()
+        seen = set[str | None]()
         for names in self._names(schema, column, most) if doubtful else ():
             for name in names:
                 if name in seen:
@@ -142,7 +164,7 @@ class Table:
                 if hash(name) in doubtful:
                     seen.add(name)
 
-    def _same_name(self, name: str, label: str | None) -> str:
+    def _same_name(self, name: str | None, label: str | None) -> str:
         file = str(self.file)
         if label is None:
             return (
@@ -155,13 +177,13 @@ class Table:
             f"--id a column that tells everyone apart, or leave it out to call them by {other}."
         )
 
-    def _names(self, schema: Schema, column: str, most: int | None) -> Iterator[list[str]]:
-        """What people are called, batch by batch, as text."""
+    def _names(self, schema: Schema, column: str, most: int | None) -> Iterator[list[str | None]]:
+        """What people are called, batch by batch, as text; None where nothing is said."""
         done = 0
         with self._reading():
             for batch in self._batches(schema, [column], column, 2**14):
                 part = batch.column(0).slice(0, None if most is None else most - done)
-                yield [str(name) for name in part.to_pylist()]
+                yield [None if name is None else str(name) for name in part.to_pylist()]
                 done += len(part)
                 if done == most:
                     return

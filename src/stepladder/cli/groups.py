@@ -82,11 +82,13 @@ def _columns(
         if places.setdefault(str(name), place) != place:
             raise FrameError(f"{str(table.file)!r} has more than one row for {name!r}.")
     people = [str(person) for person in pd.Index(found.people)]
-    for person in people:
-        if person not in places:
-            raise FrameError(
-                f"{str(table.file)!r} has no row for {person!r}, who is in the result. Name the "
-                "column that says who each is: --id COLUMN."
-            )
+    missing = [person for person in people if person not in places]
+    if missing:
+        by = f"by its column {label!r}" if label else "by their place"
+        raise FrameError(
+            f"{str(table.file)!r} has no row for {len(missing):,} of the {len(people):,} people of "
+            f"the result, such as {missing[0]!r}; it calls them {by}, such as "
+            f"{next(iter(places), 'nobody')!r}. Name the column that says who each is: --id COLUMN."
+        )
     rows = read.take([places[person] for person in people])
     return {name: rows[name].to_pylist() for name in wanted}

@@ -233,8 +233,10 @@ def _say(run: Run, place: Path | None) -> None:
     why = f" ({', '.join(f'{name} {n:,}' for name, n in sorted(rest.items()))})" if rest else ""
     typer.echo(
         f"{run.people:,} people: {reached:,} have a path to {run.method.scorer_.goal}, "
-        f"{before:,} are there already, {sum(rest.values()):,} have none{why}."
+        f"{before:,} had a yes already, {sum(rest.values()):,} have none{why}."
     )
+    if left_out := run.method.counts_.get("missing_value"):
+        typer.echo(f"Reference rows left out, since a value is missing: {left_out:,}.", err=True)
     if run.privacy is not None:
         typer.echo(f"Privacy: {run.privacy}", err=True)
     if place is not None:

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stepladder.cli.inputs import names
-from stepladder.errors import DtypeError, MissingValueError, ResultError
+from stepladder.errors import (
+    DtypeError,
+    EmptyFrameError,
+    MissingValueError,
+    ResultError,
+    listing,
+)
 
 if TYPE_CHECKING:
+    from stepladder.cli.files import Table
     from stepladder.feature import Feature
     from stepladder.schema import Schema
 
@@ -56,8 +63,11 @@ def schema(
     decrease: Annotated[
         list[str] | None, typer.Option(help="Columns that can only go down.")
     ] = None,
-    label: Annotated[
-        list[str] | None, typer.Option(help="Columns to leave out: the label, an identity.")
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leave-out", "--label", help="Columns that are no features: a label, an identity."
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="A file, instead of the terminal.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
@@ -68,16 +78,22 @@ def schema(
 
     if out is not None and out.exists() and not force:
         raise ResultError(f"{str(out)!r} is there already; replace it with --force.")
-    opened, left_out = Table(table), names(label)
-    opened.require(left_out, "--label")
+    opened, left_out = Table(table), names(leave_out)
+    opened.require(left_out, "--leave-out")
     frame = opened.frame().drop(columns=left_out)
+    if not len(frame):
+        raise EmptyFrameError(f"{str(table)!r} has no rows, so there's nothing to guess from.")
     try:
         guessed = Schema.infer(
-            frame, never=names(never), increase=names(increase), decrease=names(decrease)
+            frame,
+            never=names(never),
+            increase=names(increase),
+            decrease=names(decrease),
+            categorical=_unordered(opened, frame),
         )
     except (DtypeError, MissingValueError) as error:
         unfit = [name for name in frame if not _fits(frame[[name]])]
-        way_out = f"To drop it here: --label {','.join([*left_out, *unfit])}"
+        way_out = f"To drop it here: --leave-out {','.join([*left_out, *unfit])}"
         raise type(error)(f"{error} {way_out}") from error
     guessed = _with_decimals(guessed, frame)
     text = _commented(guessed, frame, table.name)
@@ -86,6 +102,24 @@ def schema(
         return
     write_text(text, out)
     typer.echo(f"Written to {out}: {len(guessed)} features to check.", err=True)
+    named = [f.name for f in guessed.features if _is_name(f, frame[f.name])]
+    if named:
+        typer.echo(
+            f"Is {listing(named)} a name for each row? Then write it again with --leave-out "
+            f"{','.join([*left_out, *named])} --force.",
+            err=True,
+        )
+
+
+def _unordered(table: Table, frame: Any) -> list[str]:
+    """The columns without an order of which pandas may say otherwise: those of polars' Enum."""
+    from stepladder import frames
+
+    levelled = [name for name in frame if frame[name].dtype == "category"]
+    if not levelled:
+        return []
+    read = frames.read(table.read(levelled))
+    return [name for name in levelled if frames.order(read, name) is None]
 
 
 def _fits(column: Any) -> bool:
@@ -106,7 +140,7 @@ def _with_decimals(schema: Schema, frame: Any) -> Schema:
     def counted(feature: Feature) -> Feature:
         if not isinstance(feature, Numeric) or feature.integer:
             return feature
-        seen = frame[feature.name].dropna().to_numpy(dtype=float)
+        seen = _numbers(frame[feature.name])
         places = [d for d in range(FEW_DECIMALS + 1) if (seen.round(d) == seen).all()]
         said = {**feature.settings, "decimals": places[0]} if places else feature.settings
         return Numeric(feature.name, **said)
@@ -147,11 +181,18 @@ def _or(feature: Feature, setting: str) -> str:
     return ""
 
 
+def _is_name(feature: Feature, column: Any) -> bool:
+    """Whether levels are so many that they look like names for rows."""
+    return feature.kind != "numeric" and column.nunique() > max(MANY, 0.9 * column.count())
+
+
 def _seen(feature: Feature, column: Any) -> str:
     """What a table holds of a feature, in a few words."""
     missing = int(column.isna().sum())
     gaps = f"; {missing:,} missing" if missing else ""
     if feature.kind == "numeric":
+        infinite = column.count() - len(_numbers(column))
+        gaps += f"; {infinite:,} infinite, so correct the table" if infinite else ""
         return f"seen: {' to '.join(f'{end:.10g}' for end in _ends(column)) or 'nothing'}{gaps}"
     count = column.nunique()
     many = "; is it a name for something? then leave it out" if count > MANY else ""
@@ -160,9 +201,15 @@ def _seen(feature: Feature, column: Any) -> str:
 
 def _ends(column: Any) -> list[float]:
     """The lowest and the highest number of a column; nothing if it holds none."""
-    seen = column.dropna().to_numpy(dtype=float)
+    seen = _numbers(column)
     ends = [seen.min(), seen.max()] if len(seen) else []
     return [int(end) if end.is_integer() else float(end) for end in ends]
+
+
+def _numbers(column: Any) -> Any:
+    """The numbers of a column, without those that are missing or infinite: none has such bounds."""
+    numbers = column.dropna().to_numpy(dtype=float)
+    return numbers[abs(numbers) < float("inf")]
 
 
 def _line(setting: str, value: Any) -> str:

@@ -1,4 +1,4 @@
-"""A walk as a conversation: a line in, plain words out, until the goal is met or they leave."""
+"""A walk as a conversation: a line in, plain words out, until they leave."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ from stepladder.view.why import why_not
 PROMPT = "> "
 
 HINT = "Say an offer's number, happened, lock, why, history, save, quit; or help."
+
+DONE = "Say quit; or happened, if something is otherwise after all."
 
 HELP = """\
   1, take 1   offer 1 was taken
@@ -69,7 +71,7 @@ class Session:
         """(1, features) where the person stands"""
         self.offers: list[Offer] | None = None
         """None until they are made from where the person is"""
-        self.scripted = not sys.stdin.isatty()
+        self.scripted = sys.stdin is None or not sys.stdin.isatty()
         self.commands: dict[str, Callable[[str], None]] = {
             "take": self.take,
             "happened": self.happened,
@@ -83,20 +85,17 @@ class Session:
         }
 
     def run(self) -> Exit:
-        """Talk until the goal is met or they leave, and say how that ended."""
+        """Talk until they leave, and say how that ended."""
         try:
             self.save()
             self.standing()
             self.next()
-            # A script may go on after a yes: with a setback, or by asking for the history.
-            while (self.scripted or not self.walk.done) and self.followed():
+            while self.followed():  # also after a yes, which may have been a slip
                 pass
         except KeyboardInterrupt:
             typer.echo()
             self.leave("Stopped. ")
             return Exit.INTERRUPTED
-        if self.walk.done:
-            self.summary()
         self.leave()
         return Exit.NOBODY if self.offers == [] and not self.walk.done else Exit.OK
 
@@ -132,6 +131,8 @@ class Session:
             raise ParameterError(f"{line!r} isn't known.{nearest(word, self.commands)} {HINT}")
 
     def read(self, prompt: str) -> str:
+        if sys.stdin is None:  # closed before the program began
+            raise EOFError
         try:
             return input("" if self.scripted else prompt)
         except UnicodeDecodeError as error:
@@ -258,6 +259,7 @@ class Session:
     def offer(self) -> None:
         """The score, and what could come next, numbered."""
         if self.walk.done:
+            self.summary()
             return
         typer.echo(self.scored)
         before = self.step.guarantee()
@@ -302,7 +304,7 @@ class Session:
 
     def why(self, _: str) -> None:
         answer = why_not(self.step, self.walk.row, locked=self.walk.locked)
-        for line in str(answer).splitlines():
+        for line in str(answer.for_the_person()).splitlines():
             say(line)
 
     def history(self, _: str) -> None:
@@ -326,6 +328,8 @@ class Session:
             say(f"In {words.counted(steps, 'step')}: {moved}.")
         else:
             typer.echo("Nothing needs to change.")
+        if not self.scripted:
+            typer.echo(DONE)
 
     # ---- the file -------------------------------------------------------------------------
 

@@ -36,6 +36,8 @@ NUMBER = re.compile(
     re.VERBOSE,
 )
 
+PER_CENT = re.compile(r"\bper ?cent\b", re.IGNORECASE)
+
 
 # ---- features ---------------------------------------------------------------------------------
 
@@ -43,21 +45,18 @@ NUMBER = re.compile(
 def place(schema: Schema, said: str) -> int:
     """Where the feature stands that goes by this name or label."""
     wanted = _plain(said)
-    for spoken in (
-        [f.name for f in schema.features],
-        [f.name.casefold() for f in schema.features],
-        [f.label.casefold() for f in schema.features],
-    ):
-        for said_so in (wanted, wanted.casefold()):
-            if spoken.count(said_so) == 1:
-                return spoken.index(said_so)
-    known = [f.label for f in schema.features]
-    if known.count(wanted) > 1:
-        named = [f.name for f in schema.features if f.label == wanted]
-        raise ParameterError(f"{wanted!r} could be any of {listing(named, MOST)}; use that name.")
-    close = nearest(wanted, [*known, *schema.names]) or nearest(wanted.partition(" ")[0], known)
+    names, labels = [f.name for f in schema.features], [f.label for f in schema.features]
+    for same in (str, str.casefold):
+        for spoken in (names, labels):
+            found = [place for place, name in enumerate(spoken) if same(name) == same(wanted)]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                either = listing((names[place] for place in found), MOST)
+                raise ParameterError(f"{wanted!r} could be any of {either}; use that name.")
+    close = nearest(wanted, [*labels, *names]) or nearest(wanted.partition(" ")[0], labels)
     raise ParameterError(
-        f"There's no feature called {wanted!r}.{close} There are {listing(known, MOST)}."
+        f"There's no feature called {wanted!r}.{close} There are {listing(labels, MOST)}."
     )
 
 
@@ -80,8 +79,8 @@ def begins_with_feature(schema: Schema, said: str) -> bool:
 
 
 def pairs(schema: Schema, said: str) -> Iterator[tuple[int, str]]:
-    """The features that a line tells of, and what it says of each."""
-    start = _start(schema)
+    """The features that a line tells of, each once, and what it says of each."""
+    start, seen = _start(schema), set[int]()
     pair = re.compile(
         rf"{QUOTE}(?P<name>{_names(schema)}){QUOTE}(?:\s*[=:]\s*|\s+|(?=[,;]|$))"
         rf"(?P<value>{QUOTED}|.*?)"
@@ -99,6 +98,9 @@ def pairs(schema: Schema, said: str) -> Iterator[tuple[int, str]]:
             _, *more = re.split(r"[,;]\s*(?=[^\W\d])", value, maxsplit=1)
             if more:
                 raise _no_feature(schema, more[0])
+        if where in seen:
+            raise ParameterError(f"The line tells of {feature.label} twice. Say it once.")
+        seen.add(where)
         yield where, value
         at = found.end()
 
@@ -161,16 +163,18 @@ def value(feature: Feature, said: str, now: Any) -> float:
 def number(feature: Numeric, said: str, now: Any) -> float:
     """A number as people write it, in the unit it's shown in, as rows have it.
 
-    In per cent, 35 and 35% are the same. 1 and less need the sign: 0.35 may be meant as 35%.
+    In per cent, 35, 35% and 35 per cent are the same. 1 and less need the sign: 0.35 may be meant
+    as 35%.
 
     >>> number(Numeric("income", unit="$ a month"), "$3,200", 3000)
     3200.0
     >>> number(Numeric("share", percent=True), "35", 0.4)
     0.35
     """
-    found = NUMBER.fullmatch(said.replace("−", "-"))
-    around = set() if found is None else {*f"{found['before']} {found['after']}".casefold().split()}
     per_cent = feature.percent or feature.unit.startswith("%")
+    plain = PER_CENT.sub("%", said) if per_cent else said
+    found = NUMBER.fullmatch(plain.replace("−", "-"))
+    around = set() if found is None else {*f"{found['before']} {found['after']}".casefold().split()}
     if found is None or not around <= _unit(feature):
         raise _no_number(feature, said, now)
     if "+" in (found["sign"], found["number"][0]):
@@ -194,7 +198,7 @@ def number(feature: Numeric, said: str, now: Any) -> float:
 def _unit(feature: Numeric) -> set[str]:
     """The words that may stand around a number: of the unit, of one and of many."""
     if feature.percent:
-        return {"%", "percent"}
+        return {"%"}
     one = words.value(feature, 1 / feature.times)
     return {*f"{feature.unit} {one}".casefold().split()}
 
@@ -208,15 +212,13 @@ def _no_number(feature: Numeric, said: str, now: Any) -> ParameterError:
 
 
 def _within(feature: Numeric, raw: float) -> float:
-    """A number that the feature can be."""
-    rule = ""
+    """A number that lies within the feature's bounds.
+
+    It may have more digits than plans do, as any row that a person comes with.
+    """
     if not feature.limits[0] <= raw <= feature.limits[1]:
-        rule = _bounds(feature)
-    elif feature.integer and not raw.is_integer():
-        whole = feature.times == 1
-        rule = "it's a whole number" if whole else f"it goes by steps of {words.value(feature, 1)}"
-    if rule:
-        raise ParameterError(f"{feature.label} can't be {amount(feature, raw)[0]}: {rule}.")
+        said = amount(feature, raw)[0]
+        raise ParameterError(f"{feature.label} can't be {said}: {_bounds(feature)}.")
     return raw
 
 

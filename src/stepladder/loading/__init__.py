@@ -31,8 +31,9 @@ HARMLESS = (
     "sklearn.tree._tree.Tree",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
 )
-"""What scikit-learn's trees are made of: numbers, and no name of anything to call. skops asks about
-them all the same."""
+"""What scikit-learn's trees are made of: numbers, and no name of anything to call. Yet the numbers
+say where to read next, and scikit-learn reads there unchecked, so skops doesn't trust them. Here
+they are taken, since `trees` checks them once they are read."""
 
 PICKLES = (".pkl", ".pickle", ".joblib")
 
@@ -74,7 +75,7 @@ def load(source: str | Path, *, trust_pickle: bool = False) -> Any:
 
 
 def _from_skops(file: Path) -> Any:
-    skops = _extra("skops.io", "skops", "models", "Reading a .skops model")
+    skops = _extra("skops.io", "skops", "Reading a .skops model", "models")
     types = skops.get_untrusted_types(file=file)
     unknown = [name for name in types if name not in HARMLESS]
     if unknown:
@@ -83,25 +84,33 @@ def _from_skops(file: Path) -> Any:
             "you know where it comes from, load it in a module of your own, mine.py: "
             f"model = skops.io.load({file.name!r}, trusted={types!r}), and give mine:model."
         )
-    return skops.load(file, trusted=types)
+    from stepladder.loading import trees
+
+    model = skops.load(file, trusted=types)
+    if not trees.are_sound(model):
+        raise ModelError(
+            f"{str(file)!r} holds a damaged tree: a node names others or a feature that aren't "
+            "there, and following it could crash Python. Save the model anew."
+        )
+    return model
 
 
 def _from_onnx(file: Path) -> Any:
     from stepladder.loading.onnx import Onnx
 
-    runtime = _extra("onnxruntime", "onnxruntime", "models", "Reading an .onnx model")
+    runtime = _extra("onnxruntime", "onnxruntime", "Reading an .onnx model", "models")
     return Onnx.opened(runtime, file)
 
 
 def _from_xgboost(file: Path) -> Any:
-    xgboost = _extra("xgboost", "xgboost", "models", "Reading an XGBoost model")
+    xgboost = _extra("xgboost", "xgboost", "Reading an XGBoost model")
     if _head(file)[:1] != b"{":
         raise ValueError("it doesn't begin as one does")
     return xgboost.Booster(model_file=str(file))
 
 
 def _from_lightgbm(file: Path) -> Any:
-    lightgbm = _extra("lightgbm", "lightgbm", "models", "Reading a LightGBM model")
+    lightgbm = _extra("lightgbm", "lightgbm", "Reading a LightGBM model")
     if not _head(file).startswith(b"tree"):  # LightGBM itself would also write to the terminal
         raise ValueError("it doesn't begin as one does")
     return lightgbm.Booster(model_file=str(file))
@@ -146,7 +155,7 @@ def _if_pickle(file: Path) -> str:
     return ""
 
 
-def _extra(module: str, package: str, extra: str, purpose: str) -> Any:
+def _extra(module: str, package: str, purpose: str, extra: str | None = None) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -72,13 +72,11 @@ class Served(Declaring):
                 "https://host/v2/models/name (Open Inference Protocol, version 2)."
             )
         said = _json(url)
-        inputs, outputs = said.get("inputs") or [], said.get("outputs") or []
-        names = [each.get("name") for each in outputs]
+        inputs, outputs = _tensors(said, "inputs", url), _tensors(said, "outputs", url)
+        names = [each["name"] for each in outputs]
         if output and names and output not in names:
-            raise ModelError(
-                f"{url} has no output {output!r}; it has {', '.join(map(str, names))}."
-            )
-        floats = [each["name"] for each in outputs if str(each.get("datatype")).startswith("FP")]
+            raise ModelError(f"{url} has no output {output!r}; it has {', '.join(names)}.")
+        floats = [each["name"] for each in outputs if _is_float(each)]
         wanted = output or next(iter(floats), None)
         if not inputs:
             return Undeclared(url, wanted)
@@ -123,12 +121,33 @@ def _nearest_to(dtype: nw.dtypes.DType) -> str:
     return "float64" if dtype.is_numeric() else "object"
 
 
+def _tensors(said: dict[str, Any], which: str, url: str) -> list[dict[str, Any]]:
+    """The inputs or outputs that a server tells of, each with its name."""
+    tensors = said.get(which) or []
+    odd = [
+        each
+        for each in (tensors if isinstance(tensors, list) else [None])
+        if not isinstance(each, dict) or not isinstance(each.get("name"), str)
+    ]
+    if odd:
+        raise ModelError(
+            f"{url} doesn't list its {which} as the Open Inference Protocol has it, but says "
+            f"{str(tensors)[:80]!r}; expected a list with a name and a datatype for each."
+        )
+    return list(tensors)
+
+
+def _is_float(tensor: dict[str, Any]) -> bool:
+    return str(tensor.get("datatype")).startswith("FP")
+
+
 def _declared(given: dict[str, Any], url: str) -> Declared:
-    dtype = DTYPES.get(given.get("datatype", ""))
-    if dtype is None:
-        raise ModelError(f"{url} declares an input that isn't in the protocol: {given!r}.")
-    shape = tuple(size if size >= 0 else None for size in given.get("shape", []))
-    return Declared(given["name"], np.dtype(dtype), shape)
+    dtype, shape = DTYPES.get(str(given.get("datatype"))), given.get("shape", [])
+    is_shape = isinstance(shape, list) and all(type(size) is int for size in shape)
+    if dtype is None or not is_shape:
+        raise ModelError(f"{url} declares an input that isn't in the protocol: {str(given)[:200]}.")
+    sizes = tuple(size if size >= 0 else None for size in shape)
+    return Declared(given["name"], np.dtype(dtype), sizes)
 
 
 def _parts(tensors: Tensors) -> Iterator[Tensors]:
@@ -146,22 +165,19 @@ def _said(name: str, cells: NDArray[Any]) -> dict[str, Any]:
 
 def _scores(said: dict[str, Any], output: str | None, count: int, url: str) -> NDArray[Any]:
     """The scores in an answer about `count` rows."""
-    outputs = said.get("outputs") or []
+    outputs = _tensors(said, "outputs", url)
     fit = [
-        each
-        for each in outputs
-        if each.get("name") == output
-        or (output is None and str(each.get("datatype")).startswith("FP"))
+        each for each in outputs if each["name"] == output or (output is None and _is_float(each))
     ]
     if not fit:
-        came = ", ".join(f"{each.get('name')} ({each.get('datatype')})" for each in outputs)
+        came = ", ".join(f"{each['name']} ({each.get('datatype')})" for each in outputs)
         raise ModelError(
             f"{url} answered with {came or 'no output'}, which are no scores. Name the output "
             f"that holds them behind the address, such as {url}#predict_proba."
         )
     try:
         scores = np.asarray(fit[0]["data"], dtype=np.float64).reshape(fit[0]["shape"])
-    except (LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise ModelError(f"{url} answered with a tensor that isn't one: {error}.") from error
     if not scores.ndim or len(scores) != count:
         raise ModelError(f"{url} answered with the shape {scores.shape} for {count} rows.")
@@ -199,7 +215,7 @@ def _json(url: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
 def _object(body: bytes, url: str) -> dict[str, Any]:
     try:
         said = json.loads(body)
-    except ValueError:
+    except (RecursionError, ValueError):
         said = None
     if not isinstance(said, dict):
         raise ModelError(
@@ -214,6 +230,6 @@ def _reason(error: urllib.error.HTTPError) -> str:
     text = error.read(2000).decode(errors="replace").strip()
     try:
         said = json.loads(text)["error"]
-    except (LookupError, TypeError, ValueError):
+    except (LookupError, RecursionError, TypeError, ValueError):
         said = text
     return f": {' '.join(str(said).split())[:300]}" if said else ""

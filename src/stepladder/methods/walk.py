@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Of what `Walk.to_json` writes."""
 
+EVENTS = {"start": None, "take": "path", "observe": "path", "lock": "feature", "unlock": "feature"}
+"""What can happen in a walk, and what each event is about besides the row."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -213,7 +216,10 @@ class Walk:
         self._note("take", path=path)
 
     def observe(self, row: Any) -> None:
-        """Tell what really happened: any valid row, on the path or off it."""
+        """Tell what really happened: any valid row, on the path or off it.
+
+        As any row a person comes with, it may have more digits than plans do.
+        """
         seen = _read_row(self._step, row)
         planned = [
             c for c, p in enumerate(self._plan or []) if p.steps and (p.values[1] == seen).all()
@@ -296,18 +302,45 @@ class Walk:
             for name in content["locked"]:
                 schema.position(name)
                 walk._locked.append(name)
-            walk.history = [dict(event) for event in content["history"]]
+            walk._take_up_history(content["history"])
             if content["followed"] is not None:
                 walk._follow(int(content["followed"]["path"]), content["followed"]["rows"])
             if paid := content.get("paid"):
                 walk._take_up_paid(paid)
         except ResultError:
             raise
-        except (StepladderError, KeyError, TypeError, ValueError) as error:
+        except (
+            *(StepladderError, ArithmeticError, AttributeError),
+            *(KeyError, RecursionError, TypeError, ValueError),
+        ) as error:
             raise ResultError(
                 f"This isn't a walk that was saved ({type(error).__name__}: {error})."
             ) from error
         return walk
+
+    def _take_up_history(self, saved: list[dict[str, Any]]) -> None:
+        """Take up what happened, from the start to the row the person has now.
+
+        Without a history, the walk begins there.
+        """
+        if saved == []:
+            self._note("start")
+            return
+        row = None
+        for number, event in enumerate(saved):
+            what = event["event"]
+            if what not in EVENTS or (what == "start") != (number == 0):
+                raise ValueError(f"event {number + 1} of its history is {what!r}")
+            if EVENTS[what] == "feature":
+                self._step.space_.schema.position(event["feature"])
+            elif EVENTS[what] == "path" and not isinstance(event["path"], int | None):
+                raise ValueError(f"event {number + 1} of its history has path {event['path']!r}")
+            row, score = _read_row(self._step, event["row"]), event["score"]
+            if not (isinstance(score, int | float) and np.isfinite(score)):
+                raise ValueError(f"event {number + 1} of its history has score {score!r}")
+            self.history.append(dict(event))
+        if row is None or (row != self._row).any():
+            raise ValueError("its history doesn't end where the person is")
 
     def _follow(self, slot: int, rows: list[dict[str, Any]]) -> None:
         """Take up a path again, unless its rows aren't what this person could do any more."""
@@ -391,8 +424,8 @@ class Walk:
 
     def _move(self, row: Floats) -> None:
         """Stand at `row`, with everything planned before forgotten."""
+        self._score = float(self._step.scorer_.score(row)[0])  # first, since a model may refuse it
         self._row = row
-        self._score = float(self._step.scorer_.score(row)[0])
         self._plan = self._followed = None
 
     def _note(self, event: str, **about: Any) -> None:

@@ -13,15 +13,15 @@ crossed groups are compared with one another. Each measure says what its notion 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.metrics import intervals
 from stepladder.metrics.groups import MEASURES, by_group
-from stepladder.metrics.intervals import UNKNOWN, Interval
+from stepladder.metrics.intervals import UNKNOWN, Counts, Interval
 from stepladder.metrics.members import Group, People, Values, drawn_again, once
 
 GRID = 512
@@ -65,57 +65,90 @@ class Gap:
     ratio_interval: Interval = UNKNOWN
     at: float = np.nan
     """the cost at which the groups lie furthest apart (`trade_off` only)"""
+    compared: int = 0
+    """how many groups"""
+    small: bool = False
+    """whether any of them has too few people for such a figure"""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """What groups are offered, and how far they lie apart."""
 
+    counts: dict[str, Counts]
+    """(g,) how many there are of all "people", of who "asked", and of who "reached" """
     figures: dict[str, Figures]
     """of every measure, by its name"""
-    gaps: list[dict[str, Gap]]
-    """for each set of groups compared, of every measure and of `trade_off`"""
+    gaps: dict[str, list[Gap]]
+    """of every measure and of `trade_off`: the gap among the groups that aren't small, if there are
+    two of these and others too, and the gap among all"""
 
 
 def compare(
     people: People,
     rng: np.random.Generator,
     samples: int = 1000,
-    among: Sequence[NDArray[np.intp]] | None = None,
+    smallest: int = 1,
 ) -> Comparison:
-    """Every measure of each group, and its gap among all groups, or among each of some sets.
+    """Every measure of each group, and its gaps.
 
-    Intervals of shares follow from how many people they are shares of. For the others, of n people
-    n are drawn with replacement, `samples` times: O(samples · n) time, in tiles. A gap's interval
-    is that of the two groups that were furthest apart, signed, so that it holds 0 (for a ratio 1)
-    where they may well be alike. Of more than two groups that pair was picked among many, so the
-    interval is widened to one that holds for all pairs at once (Bonferroni).
+    A group is small where a measure rests on fewer than `smallest` of its people. Intervals of
+    shares follow from how many people they are shares of. For the others, of n people n are drawn
+    with replacement, `samples` times: O(samples · n) time, in tiles. A gap's interval is that of
+    the two groups that were furthest apart, signed, so that it holds 0 (for a ratio 1) where they
+    may well be alike. Of more than two groups that pair was picked among many, so the interval is
+    widened to one that holds for all pairs at once (Bonferroni).
     """
-    sets = [np.arange(people.groups)] if among is None else among
     groups = once(people)
-    curves = [_Curves.of(groups, kept) for kept in sets]
-    drawn: dict[str, list[Values]] = {n: [] for n, m in MEASURES.items() if m.share_of is None}
-    strayed: list[list[Values]] = [[] for _ in sets]
+    counts = {
+        whom: np.array([getattr(group, whom)[0] for group in groups], dtype=np.int64)
+        for whom in ("people", "asked", "reached")
+    }
+    sets = {whom: _Set.among(count, smallest) for whom, count in counts.items()}
+    curves = [_Curves.of(groups, some) for some in sets["asked"]]
+    drawn: dict[str, list[Values]] = {n: [] for n, m in MEASURES.items() if not m.is_share}
+    strayed: list[list[Values]] = [[] for _ in curves]
     for again in drawn_again(people, rng, samples):
         for name, draws in drawn.items():
             draws.append(np.array([MEASURES[name].of(group) for group in again]))
         for found, curve in zip(strayed, curves, strict=True):
             found.append(curve.strayed(again))
-    measures: dict[str, _Shares | _Drawn] = {}
+    figures, gaps = {}, {}
     for name, values in by_group(people).items():
-        if (whom := MEASURES[name].share_of) is not None:
-            counts = np.array([getattr(group, whom)[0] for group in groups])
-            measures[name] = _Shares(values, counts)
-        else:
-            measures[name] = _Drawn(values, np.concatenate(drawn[name], axis=-1))
-    return Comparison(
-        figures={name: measure.figures() for name, measure in measures.items()},
-        gaps=[
-            {name: _gap(measure, kept) for name, measure in measures.items()}
-            | {"trade_off": curve.gap(np.concatenate(found))}
-            for kept, curve, found in zip(sets, curves, strayed, strict=True)
-        ],
-    )
+        whom = MEASURES[name].over
+        measure = (
+            _Shares(values, counts[whom])
+            if MEASURES[name].is_share
+            else _Drawn(values, counts[whom], np.concatenate(drawn[name], axis=-1))
+        )
+        figures[name] = measure.figures()
+        gaps[name] = [_gap(measure, some) for some in sets[whom]]
+    gaps["trade_off"] = [
+        curve.gap(np.concatenate(found)) for curve, found in zip(curves, strayed, strict=True)
+    ]
+    return Comparison(counts, figures, gaps)
+
+
+@dataclass(frozen=True, eq=False)
+class _Set:
+    """Groups that are compared with one another."""
+
+    groups: NDArray[np.intp]
+    small: bool
+    """whether any of them is"""
+
+    @classmethod
+    def among(cls, counts: Counts, smallest: int) -> list[_Set]:
+        """Of groups (g,) of so many people: the large ones, if there are others too, and all."""
+        every, large = np.flatnonzero(counts), np.flatnonzero(counts >= smallest)
+        has_small = len(large) < len(every)
+        return [
+            *([cls(large, small=False)] if has_small and len(large) > 1 else []),
+            cls(every, has_small),
+        ]
+
+    def gap(self, **found: Any) -> Gap:
+        return Gap(**found, compared=len(self.groups), small=self.small)
 
 
 # ---- one measure of every group -----------------------------------------------------------------
@@ -126,7 +159,7 @@ class _Shares:
     """A measure that is a share of so many people, (g,) each."""
 
     values: Values
-    counts: Values
+    counts: Counts
 
     def figures(self) -> Figures:
         return Figures(self.values, *intervals.wilson(self.values, self.counts))
@@ -141,17 +174,19 @@ class _Shares:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Any other measure, (g,), and what people drawn again gave, (g, b)."""
+    """Any other measure, (g,), of so many people, and what people drawn again gave, (g, b)."""
 
     values: Values
+    counts: Counts
     draws: Values
 
     def figures(self) -> Figures:
         ends = [
-            intervals.between(draws, value) if intervals.says_something(draws) else UNKNOWN
-            for value, draws in zip(self.values, self.draws, strict=True)
+            intervals.between(draws, value, count) if intervals.says_something(draws) else UNKNOWN
+            for value, count, draws in zip(self.values, self.counts, self.draws, strict=True)
         ]
-        return Figures(self.values, *np.reshape(ends, (-1, 2)).T)
+        low, high = np.reshape(ends, (-1, 2)).T
+        return Figures(self.values, np.maximum(low, 0.0), high)  # none of them is ever negative
 
     def sure(self, pair: tuple[int, int], pairs: int) -> tuple[Interval, Interval]:
         """The intervals of the difference and the ratio of two groups, of so many pairs."""
@@ -159,25 +194,27 @@ class _Drawn:
         if not (intervals.says_something(low) and intervals.says_something(high)):
             return UNKNOWN, UNKNOWN
         values = [self.values[code] for code in pair]
-        gap = intervals.between(_apart(low, high), float(_apart(*values)), pairs)
-        with np.errstate(divide="ignore"):  # a ratio is stretched on the scale of its logarithm
+        count = int(self.counts[list(pair)].min())
+        gap = intervals.between(_apart(low, high), float(_apart(*values)), count, pairs)
+        # a ratio is stretched on the scale of its logarithm
+        with np.errstate(divide="ignore", over="ignore"):
             centre = float(np.log(_relation(*values)))
-            ratio = np.exp(intervals.between(np.log(_relation(low, high)), centre, pairs))
+            ratio = np.exp(intervals.between(np.log(_relation(low, high)), centre, count, pairs))
         return gap, (float(ratio[0]), float(ratio[1]))
 
 
-def _gap(measure: _Shares | _Drawn, kept: NDArray[np.intp]) -> Gap:
+def _gap(measure: _Shares | _Drawn, among: _Set) -> Gap:
     """The gap among some groups."""
+    kept = among.groups
+    if kept.size < 2:
+        return among.gap()
     values = measure.values
-    known = kept[~np.isnan(values[kept])]
-    if known.size < 2:
-        return Gap()
-    lowest = int(known[values[known].argmin()])
-    highest = int(known[::-1][values[known][::-1].argmax()])  # where all are equal, another one
+    lowest = int(kept[values[kept].argmin()])
+    highest = int(kept[::-1][values[kept][::-1].argmax()])  # where all are equal, another one
     alike = intervals.same(values[lowest], values[highest])
-    pairs = known.size * (known.size - 1) // 2
+    pairs = kept.size * (kept.size - 1) // 2
     gap_interval, ratio_interval = measure.sure((lowest, highest), pairs)
-    return Gap(
+    return among.gap(
         lowest=None if alike else lowest,
         highest=None if alike else highest,
         gap=0.0 if alike else float(values[highest] - values[lowest]),
@@ -204,9 +241,9 @@ def _relation(low: Values, high: Values) -> Values:
 
 @dataclass(frozen=True, eq=False)
 class _Curves:
-    """For some groups, those with someone who asked: the share that has a path, at every cost."""
+    """For some groups: the share that has a path, at every cost."""
 
-    groups: list[int]
+    among: _Set
     costs: Values
     """(m,) every cost at which a curve rises"""
     places: list[NDArray[np.intp]]
@@ -215,16 +252,16 @@ class _Curves:
     """(m,) for each group, that as a share of those who asked"""
 
     @classmethod
-    def of(cls, groups: list[Group], kept: NDArray[np.intp]) -> _Curves:
-        asking = [int(code) for code in kept if groups[code].asked[0] > 0]
-        costs = np.unique(np.concatenate([np.empty(0), *(groups[code].cost for code in asking)]))
-        places = [np.searchsorted(groups[code].cost, costs, side="right") for code in asking]
-        shares = [place / groups[code].asked[0] for code, place in zip(asking, places, strict=True)]
-        return cls(asking, costs, places, shares)
+    def of(cls, groups: list[Group], among: _Set) -> _Curves:
+        kept = [groups[code] for code in among.groups]
+        costs = np.unique(np.concatenate([np.empty(0), *(group.cost for group in kept)]))
+        places = [np.searchsorted(group.cost, costs, side="right") for group in kept]
+        shares = [place / group.asked[0] for group, place in zip(kept, places, strict=True)]
+        return cls(among, costs, places, shares)
 
     @property
     def can_differ(self) -> bool:
-        return len(self.groups) > 1 and self.costs.size > 0
+        return len(self.shares) > 1 and self.costs.size > 0
 
     def strayed(self, drawn: list[Group]) -> Values:
         """(b,) the furthest that the difference of two curves drawn again is from their own."""
@@ -233,7 +270,7 @@ class _Curves:
         some = slice(None, None, -(-len(self.costs) // GRID))
         shape = (len(drawn[0].asked), len(self.costs[some]))
         top, bottom = np.full(shape, -np.inf), np.full(shape, np.inf)
-        for code, places, own in zip(self.groups, self.places, self.shares, strict=True):
+        for code, places, own in zip(self.among.groups, self.places, self.shares, strict=True):
             group = drawn[code]
             upto = np.concatenate([np.zeros((shape[0], 1)), group.upto], axis=1)[:, places[some]]
             share = np.divide(upto, np.maximum(group.asked, 1.0)[:, None], out=upto)
@@ -251,7 +288,7 @@ class _Curves:
         beyond, over all costs and pairs of groups at once; it's cut at 0 and 1.
         """
         if not self.can_differ:
-            return Gap()
+            return self.among.gap()
         shares = np.array(self.shares)
         apart = shares.max(axis=0) - shares.min(axis=0)
         where = int(apart.argmax())
@@ -260,9 +297,9 @@ class _Curves:
         # a curve that rises but once, from nobody to everyone, is the same in every draw
         is_known = all(((shares[i] > 0) & (shares[i] < 1)).any() for i in (first, last))
         off = intervals.percentile(strayed, 1 - 2 * intervals.TAIL)
-        return Gap(
-            lowest=self.groups[first] if gap else None,
-            highest=self.groups[last] if gap else None,
+        return self.among.gap(
+            lowest=int(self.among.groups[first]) if gap else None,
+            highest=int(self.among.groups[last]) if gap else None,
             gap=gap,
             gap_interval=(max(gap - off, 0.0), min(gap + off, 1.0)) if is_known else UNKNOWN,
             at=float(self.costs[where]) if gap else np.nan,

@@ -19,15 +19,15 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with its name, which way is better, and what it means in one line."""
+    """A measure with its name, whom it rests on, and which way is better."""
 
     name: str
     of: Callable[[Group], Values]
     """a value (b,) for each weighting of a group"""
+    over: str
+    """whose number makes it sure: that of all "people", of who "asked", or of who "reached" """
+    is_share: bool
     higher_is_better: bool
-    meaning: str
-    share_of: str | None = None
-    """of a share: whom it's a share of, "people" or "asked"; None for any other figure"""
 
 
 MEASURES: dict[str, Measure] = {}
@@ -35,36 +35,36 @@ MEASURES: dict[str, Measure] = {}
 
 
 def _measure(
-    meaning: str, *, higher_is_better: bool = False, share_of: str | None = None
+    over: str, *, is_share: bool = False, higher_is_better: bool = False
 ) -> Callable[[Callable[[Group], Values]], Measure]:
     def made(of: Callable[[Group], Values]) -> Measure:
-        measure = Measure(of.__name__, of, higher_is_better, meaning, share_of)
+        measure = Measure(of.__name__, of, over, is_share, higher_is_better)
         MEASURES[measure.name] = measure
         return measure
 
     return made
 
 
-@_measure("people who met the goal already", higher_is_better=True, share_of="people")
+@_measure("people", is_share=True, higher_is_better=True)
 def selection_rate(group: Group) -> Values:
     """The share who met the goal already, of everyone."""
     return _ratio(group.people - group.asked, group.people)
 
 
-@_measure("people who asked and have a path", higher_is_better=True, share_of="asked")
+@_measure("asked", is_share=True, higher_is_better=True)
 def success(group: Group) -> Values:
     """Equal effectiveness. The paper: eff(A, G), the share of G for whom an action in A leads to
     a yes. Here: the share, of those who asked, with a path of their own that reaches the goal."""
     return _ratio(group.reached, group.asked)
 
 
-@_measure("people who asked and have no path", share_of="asked")
+@_measure("asked", is_share=True)
 def no_recourse(group: Group) -> Values:
     """The share of those who asked that have no path to the goal."""
     return _ratio(group.asked - group.reached, group.asked)
 
 
-@_measure("mean cost of the nearest path, for those with one")
+@_measure("reached")
 def mean_cost(group: Group) -> Values:
     """Equal (conditional) mean recourse. The paper: the mean, over those in G for whom an action
     works, of the cost of the cheapest that does. Here: the mean cost of the nearest path that
@@ -73,7 +73,7 @@ def mean_cost(group: Group) -> Values:
     return _ratio(group.weights @ group.cost, group.reached)
 
 
-@_measure("median cost of the nearest path, for those with one")
+@_measure("reached")
 def median_cost(group: Group) -> Values:
     """The median cost of the nearest path that reaches, over those who have one."""
     half = group.reached[:, None] / 2
@@ -83,13 +83,13 @@ def median_cost(group: Group) -> Values:
     return np.where(group.reached > 0, middle, np.nan)
 
 
-@_measure("mean steps of the nearest path, for those with one")
+@_measure("reached")
 def mean_steps(group: Group) -> Values:
     """The mean number of steps of the nearest path that reaches, over those who have one."""
     return _ratio(group.weights @ group.steps, group.reached)
 
 
-@_measure("mean number of different paths to the goal", higher_is_better=True)
+@_measure("asked", higher_is_better=True)
 def choice(group: Group) -> Values:
     """Equal choice for recourse. The paper: how many actions in A work for at least a share φ of
     G. Actions of one's own have no such share, so here: the mean number of different paths that
@@ -97,9 +97,7 @@ def choice(group: Group) -> Values:
     return _ratio(group.weights @ group.choices, group.asked)
 
 
-@_measure(
-    "people who asked and have a path within the budget", higher_is_better=True, share_of="asked"
-)
+@_measure("asked", is_share=True, higher_is_better=True)
 def within_budget(group: Group) -> Values:
     """Equal effectiveness within budget. The paper: eff(A_c, G), where A_c holds the actions of
     cost at most c. Here: the share, of those who asked, with a path of cost at most `budget`."""
@@ -107,7 +105,7 @@ def within_budget(group: Group) -> Values:
     return _ratio(group.within(place), group.asked)
 
 
-@_measure("cost at which the wanted share of the group has a path")
+@_measure("asked")
 def cost_of_effectiveness(group: Group) -> Values:
     """Equal cost of effectiveness. The paper: the smallest c with eff(A_c, G) ≥ φ. Here: the
     smallest cost at which a share `effectiveness` of those who asked has a path; infinite where

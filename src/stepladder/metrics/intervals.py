@@ -2,18 +2,23 @@
 
 Shares have Wilson's interval, and their differences and ratios the ones built from two of
 Wilson's; these say something even where everyone, or nobody, is counted. All other figures have
-what people drawn again give (the bootstrap). Where every draw gives the same, as for one person,
-that says nothing, and the ends are NaN: an interval of no width would claim to be certain.
+what people drawn again give (the bootstrap), made wider the fewer people they rest on: few people
+differ less from one another than people do (the expanded percentile interval of Hesterberg, "What
+Teachers Should Know About the Bootstrap", The American Statistician 69, 2015). Where every draw
+gives the same, as for one person, that says nothing, and the ends are NaN: an interval of no width
+would claim to be certain.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 Values = NDArray[np.float64]
+Counts = NDArray[np.int64]
 Interval = tuple[float, float]
 
 TAIL = 0.025
@@ -33,19 +38,19 @@ def same(first: float, second: float) -> bool:
 # ---- shares -------------------------------------------------------------------------------------
 
 
-def wilson(share: Values, count: Values, pairs: int = 1) -> tuple[Values, Values]:
+def wilson(share: Values, count: Counts, pairs: int = 1) -> tuple[Values, Values]:
     """The ends (g,) for shares (g,) of so many people (Wilson 1927); NaN for a share of nobody.
 
     With more `pairs` than one, wide enough that all of them hold at once (Bonferroni).
 
-    >>> low, high = wilson(np.array([0.9]), np.array([10.0]))
+    >>> low, high = wilson(np.array([0.9]), np.array([10]))
     >>> [float(end.round(2)[0]) for end in (low, high)]
     [0.6, 0.98]
     """
     z = -NormalDist().inv_cdf(TAIL / pairs)
-    count = np.where(count > 0, count, np.nan)
-    middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
-    reach = np.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2) * z / (1 + z**2 / count)
+    of = np.where(count > 0, count, np.nan)
+    middle = (share + z**2 / (2 * of)) / (1 + z**2 / of)
+    reach = np.sqrt(share * (1 - share) / of + (z / (2 * of)) ** 2) * z / (1 + z**2 / of)
     # rounding mustn't leave the share itself outside
     return np.clip(middle - reach, 0.0, share), np.clip(middle + reach, share, 1.0)
 
@@ -80,17 +85,35 @@ def says_something(draws: Values) -> bool:
     return known.size > 0 and not same(known.min(), known.max())
 
 
-def between(draws: Values, centre: float, pairs: int = 1) -> Interval:
-    """Between the 2.5th and 97.5th percentile of the draws (b,).
+def between(draws: Values, centre: float, count: int, pairs: int = 1) -> Interval:
+    """Where a figure of `count` people, two or more, lies; `draws` (b,) are of it.
 
-    With more `pairs` than one, stretched away from the centre, so that the intervals of all of
-    them hold at once (Bonferroni's, on the normal scale).
+    Its ends are the 2.5th and 97.5th percentile, stretched away from the centre by as much as
+    Student's t, of so many people and of all `pairs` at once (Bonferroni), is wider than the
+    normal curve. A centre that is infinite has percentiles further out instead.
     """
+    reach = np.sqrt(count / (count - 1)) * students(TAIL / pairs, count - 1)
     if not np.isfinite(centre):
-        return percentile(draws, TAIL / pairs), percentile(draws, 1 - TAIL / pairs)
-    stretch = NormalDist().inv_cdf(TAIL / pairs) / NormalDist().inv_cdf(TAIL)
+        tail = NormalDist().cdf(-reach)
+        return percentile(draws, tail), percentile(draws, 1 - tail)
+    stretch = reach / -NormalDist().inv_cdf(TAIL)
     low, high = percentile(draws, TAIL), percentile(draws, 1 - TAIL)
-    return centre - stretch * (centre - low), centre + stretch * (high - centre)
+    return float(centre - stretch * (centre - low)), float(centre + stretch * (high - centre))
+
+
+@lru_cache(maxsize=1024)
+def students(tail: float, freedom: int) -> float:
+    """What Student's t with these degrees of freedom exceeds with the chance `tail`.
+
+    >>> round(students(0.025, 2), 2), round(students(0.025, 100), 2)
+    (4.3, 1.98)
+    """
+    # t is √freedom · tan(angle), and the angle's density is a power of its cosine
+    angle = np.pi / 2 * np.linspace(1.0, 0.0, 20_001) ** 2
+    density = np.cos(angle) ** (freedom - 1)
+    slices = (density[1:] + density[:-1]) * (angle[:-1] - angle[1:])
+    beyond = np.append(0.0, np.cumsum(slices))
+    return float(np.sqrt(freedom) * np.tan(np.interp(2 * tail * beyond[-1], beyond, angle)))
 
 
 def percentile(draws: Values, share: float) -> float:

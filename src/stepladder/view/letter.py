@@ -19,6 +19,7 @@ from itertools import accumulate, chain
 import numpy as np
 
 from stepladder.feature import Change, Feature, Numeric
+from stepladder.path import Outcome
 from stepladder.recourse import Recourse
 from stepladder.view import words
 from stepladder.view.page import Table, render, write
@@ -42,6 +43,9 @@ ROUTE = 1.9
 
 FEWEST = 3
 """Rows of a table that are worth telling if there isn't room for all."""
+
+SEARCHED = frozenset({Outcome.UNREACHABLE, Outcome.STALLED, Outcome.STEP_LIMIT})
+"""Outcomes of a search that went to its end and found no route."""
 
 
 def letter(
@@ -71,6 +75,8 @@ def letter(
     main = reasons(plan, features)
     spare = words.listed((f.label for f in still if f.change is not Change.NEVER), "or")
     fixed = words.listed(f.label for f in still if f.change is Change.NEVER)
+    if not plan.routes and plan.outcome not in SEARCHED:
+        spare, fixed = "", ""
     said = [*chain(*header.values()), *main, *map(str, plan.routes), spare, fixed]
     room = PAGE - COMMON - ROUTE * len(plan.routes) - sum(_height(text, LINE) for text in said)
     if plan.routes and room < 0:  # what nobody has to change is the first to go

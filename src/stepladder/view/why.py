@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from stepladder import markup
 from stepladder.errors import ParameterError
 from stepladder.feasible import Feasible
 from stepladder.feature import Change, Feature, Numeric
@@ -61,15 +62,15 @@ class Rule:
 
     @property
     def subject(self) -> str:
-        """What would be otherwise: 'another age', 'debt'."""
+        """What would be otherwise: 'age other than 33', 'debt'."""
         label = self.feature.label
         if self.kind is not Kind.NEVER:
             return label
         levels = () if isinstance(self.feature, Numeric) else self.feature.levels or ()
         other = [level for level in levels if level != self.today]
-        if len(other) == 1:  # "another bankruptcy" isn't what is meant
+        if len(other) == 1:
             return f"“{words.value(self.feature, other[0])}” for {label}"
-        return f"another {label}"
+        return f"{label} other than {words.value(self.feature, self.today)}"
 
     @property
     def freedom(self) -> str:
@@ -92,7 +93,7 @@ class Opening:
     rules: tuple[Rule, ...]
 
     def __str__(self) -> str:
-        """'with another age, and if debt could also rise'."""
+        """'with age other than 33, and if debt could also rise'."""
         subjects: dict[str, list[str]] = {}
         for rule in sorted(self.rules, key=lambda rule: rule.freedom != ""):
             subjects.setdefault(rule.freedom, []).append(rule.subject)
@@ -112,6 +113,15 @@ class WhyNot:
     """sets of rules, all of the same size, which is the smallest there is"""
     note: str = ""
     """what isn't told: that there are more, or that not all sets could be tried"""
+
+    def for_the_person(self) -> WhyNot:
+        """Without openings that need what never changes, such as an age, if there are others."""
+        could = [o for o in self.openings if all(rule.kind is not Kind.NEVER for rule in o.rules)]
+        return replace(self, openings=tuple(could or self.openings))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return markup.lines(str(self))
 
     def __str__(self) -> str:
         text = self.reason

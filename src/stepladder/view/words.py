@@ -1,7 +1,7 @@
 """A result in plain words: what to change, from what to what, in which order.
 
 Units, labels and what a change is called come from the schema; figures are read off the rows that
-were checked and aren't rounded on the way, so give a `Numeric` its `decimals` to keep them short.
+were checked and show every digit, so give a `Numeric` its `decimals` to keep them short.
 Steps come in the order they are to be taken. What one step holds is to be done together, and stands
 in the schema's order: the scores at hand are those of whole steps and don't tell which part earns
 most.
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from stepladder import markup
 from stepladder.errors import ParameterError, listing, nearest
 from stepladder.feature import Categorical, Feature, Numeric, amount, value
 from stepladder.goal import Goal
@@ -169,13 +170,28 @@ class Plan:
     score: float
     goal: Goal
     routes: tuple[Route, ...]
-    note: str = ""
-    """why there are no routes; empty where there are"""
+    outcome: Outcome = Outcome.REACHED
+    reason: str = ""
+    """why there are no routes, without a score; empty where there are"""
+    best: float | None = None
+    """the score that attempts got to which stopped short of a yes"""
+
+    @property
+    def note(self) -> str:
+        """Why there are no routes, and how far attempts got; empty where there are routes."""
+        if self.best is None:
+            return self.reason
+        most = score(self.goal, self.best)
+        return f"{self.reason.removesuffix('.')}; the best one gets to {most}."
 
     @property
     def standing(self) -> str:
         """Where they stand: 'Score today: 41%; a yes takes 75%.'"""
         return f"Score today: {score(self.goal, self.score)}; a yes takes {needed(self.goal)}."
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return markup.lines(str(self))
 
     def __str__(self) -> str:
         lines = _wrapped(f"Person {self.person}. {self.standing}")
@@ -219,12 +235,8 @@ def plans(result: Recourse) -> list[Plan]:
 
 def _plan(result: Recourse, person: Hashable, place: int) -> Plan:
     paths, space = result.routes[place], result.space
-    reached = [path for path in paths if path.outcome is Outcome.REACHED]
-    routes: dict[tuple[Move, ...], Route] = {}
-    for path in sorted(reached, key=lambda path: path.distance):
-        route = _route(path, space)
-        routes.setdefault(route.changes, route)  # two that end alike are one to a reader
     today = paths[0].values[0]
+    _, outcome, _ = result.best(place)
     return Plan(
         person=person,
         today={
@@ -233,8 +245,10 @@ def _plan(result: Recourse, person: Hashable, place: int) -> Plan:
         },
         score=float(paths[0].scores[0]),
         goal=result.goal,
-        routes=tuple(routes.values()),
-        note="" if reached else _note(result, place),
+        routes=tuple(_route(paths[slot], space) for slot in result.choices(place)),
+        outcome=outcome,
+        reason=_reason(outcome, space.schema, today),
+        best=_best(result, paths) if outcome in (Outcome.STEP_LIMIT, Outcome.STALLED) else None,
     )
 
 
@@ -254,25 +268,33 @@ def _moves(before: Floats, after: Floats, space: Space) -> tuple[Move, ...]:
     )
 
 
-def _note(result: Recourse, place: int) -> str:
+def _reason(outcome: Outcome, schema: Schema, today: Floats) -> str:
     """Why someone has no route, for themselves to read."""
-    _, outcome, _ = result.best(place)
-    paths = result.routes[place]
-    if outcome is Outcome.ALREADY_POSITIVE:
-        return "Nothing needs to change: this is a yes already."
-    if outcome is Outcome.MISSING_VALUE:
-        gone = np.flatnonzero(np.isnan(paths[0].values[0]))
-        labels = [result.space.schema.features[f].label for f in gone]
-        return f"No route can be worked out, since there is no value for {listed(labels)}."
-    if outcome is Outcome.TIMED_OUT:
-        return "There wasn't time enough to find a route. Ask again, and allow more."
-    if outcome is Outcome.UNREACHABLE:
-        return "No route was found among the changes that are possible here."
-    best = max((path.scores[-1] for path in paths), key=lambda s: result.goal.margin(np.array(s)))
-    most = score(result.goal, float(best))
-    if outcome is Outcome.STEP_LIMIT:
-        return f"No route was found within the steps allowed; the best one gets to {most}."
-    return f"No route was found that gets all the way; the best one gets to {most}."
+    match outcome:
+        case Outcome.REACHED:
+            return ""
+        case Outcome.ALREADY_POSITIVE:
+            return "Nothing needs to change: this is a yes already."
+        case Outcome.MISSING_VALUE:
+            gone = listed(schema.features[f].label for f in np.flatnonzero(np.isnan(today)))
+            return f"No route can be worked out, since there is no value for {gone}."
+        case Outcome.TIMED_OUT:
+            return (
+                "The search for a route ran out of time before it found one. There may still be "
+                "one: ask for another search."
+            )
+        case Outcome.UNREACHABLE:
+            return "No route was found among the changes that are possible here."
+        case Outcome.STEP_LIMIT:
+            return "No route was found within the steps allowed."
+        case Outcome.STALLED:
+            return "No route was found that gets all the way."
+
+
+def _best(result: Recourse, paths: Sequence[Path]) -> float:
+    """The score nearest to a yes that these paths end with."""
+    ends = np.array([path.scores[-1] for path in paths])
+    return float(ends[np.argmax(result.goal.margin(ends))])
 
 
 # ---- offers -----------------------------------------------------------------------------------

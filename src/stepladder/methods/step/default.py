@@ -247,7 +247,7 @@ def _blame(
     for person, given in zip(people.tolist(), free, strict=True):
         needed = ", ".join(name for name, gives in zip(names, given, strict=True) if gives)
         said[person] = (
-            f"none of the {len(reference.found)} positives can be reached; it would take giving up "
-            f"the rules on {needed}"
+            f"none of the {len(reference.found)} positives can be reached; it would be enough to "
+            f"give up the rules on {needed}"
         )
     return said

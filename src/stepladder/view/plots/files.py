@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Callable
 from html import escape
@@ -25,7 +26,7 @@ def save(chart: Chart, path: str | File) -> None:
     converters: dict[str, Callable[[dict[str, Any]], bytes]] = {
         ".svg": _svg,
         ".png": lambda spec: bytes(_converter().vegalite_to_png(spec, scale=2)),
-        ".html": lambda spec: _converter().vegalite_to_html(spec, bundle=True).encode(),
+        ".html": _page,
     }
     if file.suffix not in converters:
         raise ResultError(
@@ -59,6 +60,13 @@ def _inline(spec: dict[str, Any]) -> str:
 def _svg(spec: dict[str, Any]) -> bytes:
     text: str = _converter().vegalite_to_svg(spec)
     return text.encode()
+
+
+def _page(spec: dict[str, Any]) -> bytes:
+    """A page that draws the chart; no text of it can end the script it stands in."""
+    empty: str = _converter().vegalite_to_html({}, bundle=True)
+    held = json.dumps(spec).replace("<", r"\u003c")  # to a script the same, to HTML no markup
+    return empty.replace("const spec = {};", f"const spec = {held};").encode()
 
 
 def _converter() -> Any:

@@ -176,7 +176,7 @@ def _routes(step: StEP, result: Recourse, person: Any, seed: int) -> tuple[list[
     found: list[Drawn] = []
     people = points = 0
     for i in sampled(len(result.people), seed, PEOPLE):
-        routes = different(result.routes[i])
+        routes = different(result, i)
         points += sum(len(route.path.values) for route in routes)
         if points > MOST // 2:  # half of the points are the rows'
             break

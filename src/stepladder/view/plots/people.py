@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 from stepladder.errors import ParameterError
 from stepladder.feature import Feature, Numeric
 from stepladder.goal import Goal
-from stepladder.path import Outcome, Path
+from stepladder.path import Path
 from stepladder.recourse import Recourse
 from stepladder.view import words
 from stepladder.view.plots.style import (
@@ -94,19 +94,14 @@ def drawable(result: Recourse, person: Hashable) -> tuple[words.Plan, list[Drawn
     plan = words.plan(result, person)
     if np.isnan(plan.score):
         raise ParameterError(f"There's nothing to draw for {person!r}. {plan.note}")
-    return plan, different(result.routes[result.people.tolist().index(person)])
+    return plan, different(result, result.people.tolist().index(person))
 
 
-def different(paths: Sequence[Path]) -> list[Drawn]:
-    """The different ones among one person's paths, the nearest first.
-
-    Those that reach the goal, or all attempts where none does.
-    """
-    reached = [path for path in paths if path.outcome is Outcome.REACHED]
-    ends: dict[bytes, Path] = {}
-    for path in sorted(reached or paths, key=lambda path: path.distance):
-        ends.setdefault(path.values[-1].tobytes(), path)  # two that end alike are one to a reader
-    return [Drawn(str(number), path) for number, path in enumerate(ends.values(), 1)]
+def different(result: Recourse, place: int) -> list[Drawn]:
+    """The different paths of the person at a place: those that reach the goal, or all attempts."""
+    paths = [result.routes[place][slot] for slot in result.choices(place)]
+    attempts = {path.values[-1].tobytes(): path for path in result.routes[place]}
+    return [Drawn(str(n), path) for n, path in enumerate(paths or attempts.values(), 1)]
 
 
 def _changing(routes: list[Drawn]) -> list[int]:

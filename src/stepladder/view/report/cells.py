@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
-NONE = "–"
-"""What a table holds where there is no figure."""
+from stepladder.audit.words import NONE, number
+
+__all__ = ["NONE", "Form", "number", "percent", "share"]
 
 Form = Callable[[float], str]
 """Writes a figure."""
-
-
-def number(value: float, form: str = ".2f") -> str:
-    """A figure, or a dash where there is none.
-
-    >>> number(-0.034), number(math.inf), number(math.nan)
-    ('−0.03', '∞', '–')
-    """
-    if math.isnan(value):
-        return NONE
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    return format(value, f"z{form}").replace("-", "−")
 
 
 def percent(value: float) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepladder import frames
+from stepladder.audit.words import DISTANCE
 from stepladder.feature import Change
 from stepladder.path import Outcome
 from stepladder.recourse import Recourse
@@ -50,11 +51,7 @@ ROUTES: dict[str, tuple[str, Form]] = {
 }
 """The metrics that the page tells: what each is, and how it's written."""
 
-DISTANCE = (
-    "Distance is how far the end of a route lies from where a person stands today, on the scale on "
-    "which the method compares people. A standard deviation of a number counts 1, unless the "
-    "settings below weigh it otherwise."
-)
+SCALE = "A standard deviation of a number counts 1, unless the settings below weigh it otherwise."
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,7 @@ def _lead(result: Recourse, asked: int, reached: int) -> str:
 def _counts(result: Recourse, asked: Sequence[int]) -> Table:
     found = Counter(result.best(place)[1] for place in asked)
     reached = found.pop(Outcome.REACHED, 0)
-    several = sum(_choices(result, place) > 1 for place in asked)
+    several = sum(len(result.choices(place)) > 1 for place in asked)
     counts = {
         "Asked for a route": len(asked),
         "Have a route": reached,
@@ -106,12 +103,6 @@ def _counts(result: Recourse, asked: Sequence[int]) -> Table:
     counts |= {f"Have none: {ENDS[outcome]}": found[outcome] for outcome in ENDS if found[outcome]}
     rows = [(name, f"{count:,}", share(count, len(asked))) for name, count in counts.items()]
     return Table("Everyone who asked", ("", "People", "Share"), tuple(rows), numbers=(1, 2))
-
-
-def _choices(result: Recourse, place: int) -> int:
-    """How many routes that end differently a person has."""
-    reached = [path for path in result.routes[place] if path.outcome is Outcome.REACHED]
-    return len({path.values[-1].tobytes() for path in reached})
 
 
 def _nearest(result: Recourse) -> Table | None:
@@ -130,7 +121,7 @@ def _nearest(result: Recourse) -> Table | None:
         ("", "Median", "Most"),
         tuple(rows),
         numbers=(1, 2),
-        note=DISTANCE,
+        note=f"{DISTANCE} {SCALE}",
     )
 
 

@@ -10,85 +10,19 @@ from typing import Any
 import pandas as pd
 
 from stepladder import frames
-from stepladder.audit import Audit, audit
+from stepladder.audit import Audit, audit, words
+from stepladder.audit.words import FIGURES, MEASURES, NONE, Measure, Row, number
 from stepladder.metrics.fairness import NOTIONS
 from stepladder.recourse import Recourse
 from stepladder.view import plots
 from stepladder.view.page import Table
-from stepladder.view.report.cells import NONE, Form, number, percent
 from stepladder.view.words import HELD
 
 MOST_GROUPS = 30
 """Groups in one chart, at most; tables have all of them."""
 
 MARK = f"{HELD}*"
-"""What marks a small group; it stays with its name."""
-
-Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One thing that groups are compared in, in plain words."""
-
-    name: str
-    meaning: str
-    is_share: bool = False
-    at: str = ""
-    """what follows the name, where it speaks of a distance or a share, {}"""
-    at_form: Form = number
-
-    @property
-    def term(self) -> str:
-        """Its name where no such figure is meant."""
-        return self.name + self.at.format("…")
-
-    def told(self, at: float) -> str:
-        return self.name if math.isnan(at) else self.name + self.at.format(self.at_form(at))
-
-    def value(self, value: float) -> str:
-        return percent(value) if self.is_share else number(value)
-
-
-MEASURES = {
-    "selection_rate": Measure(
-        "Had a yes already", "the share of everyone who needed no route", is_share=True
-    ),
-    "success": Measure("Have a route", "the share of those who asked who have one", is_share=True),
-    "choice": Measure(
-        "Routes to choose from", "how many different ones those who asked have, on average"
-    ),
-    "within_budget": Measure(
-        "Have a route within",
-        "the share of those who asked whose nearest route is no longer than that distance",
-        is_share=True,
-        at=" {}",
-    ),
-    "trade_off": Measure(
-        "Have a route within any distance",
-        "the same, at the distance at which groups differ most",
-        is_share=True,
-        at=", most apart at {}",
-    ),
-    "cost_of_effectiveness": Measure(
-        "Distance until",
-        "how far the nearest routes lead, once that share of those who asked have one",
-        at=" {} have a route",
-        at_form=percent,
-    ),
-    "mean_cost": Measure("Mean distance", "of the nearest route, over those who have one"),
-    "median_cost": Measure(
-        "Median distance", "half of them have a nearer route, half a longer one"
-    ),
-    "mean_steps": Measure("Mean steps", "of the nearest route, over those who have one"),
-}
-"""What groups are compared in, by its name in `stepladder.metrics.groups`.
-
-To have no route is left out: it's to have one, the other way round.
-"""
-
-FIGURES = {"success": ".0%", "mean_cost": ".2f", "mean_steps": ".1f"}
-"""What is told of every group, and how it's written."""
+"""What marks a small group, or a figure of few people; it stays with its name."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +83,7 @@ def _divided(by: str, groups: Sequence[Row], gaps: Sequence[Row], found: Audit) 
     if large:
         tables.append(_differences(groups, large, caption))
     if small:
-        note = f"With groups in which fewer than {found.smallest} asked, it may well be chance."
+        note = f"With groups of fewer than {found.smallest:,} people, it may well be chance."
         rest = " What isn't here lies between the same groups as above." if large else ""
         caption += ", those of few people included"
         tables.append(_differences(groups, small, caption, note + rest))
@@ -172,25 +106,25 @@ def _figures(by: str, groups: Sequence[Row], found: Audit) -> Table:
         (
             row["group"].removeprefix(f"{by}=") + MARK * row["small"],  # the head says it
             *(f"{row[count]:,}" for count in counts.values()),
-            *(_ranged(row, measure, form) for measure, form in FIGURES.items()),
+            *(_ranged(row, name, found.smallest) for name in FIGURES),
         )
         for row in groups
     ]
     heads = (by, *counts, *(MEASURES[measure].name for measure in FIGURES))
-    few = any(row["small"] for row in groups)
+    is_marked = any(MARK in cell for row in rows for cell in row)
     return Table(
         f"What groups by {by} are offered",
         heads,
         tuple(rows),
         numbers=tuple(range(1, len(heads))),
-        note=f"* Fewer than {found.smallest} asked: too few to say much." if few else "",
+        note=words.few(found.smallest) if is_marked else "",
     )
 
 
-def _ranged(row: Row, measure: str, form: str) -> str:
+def _ranged(row: Row, name: str, smallest: int) -> str:
     """A figure and, where it's known, from where to where it may lie."""
-    value, low, high = (number(row[measure + end], form) for end in ("", "_low", "_high"))
-    return value if NONE in (low, high) else f"{value} ({low.removesuffix('%')}–{high})"
+    told = words.figure(row, name) + MARK * words.rests_on_few(row, name, smallest)
+    return f"{told} {words.interval(row, name)}".rstrip()
 
 
 def _ends(row: Row | None) -> tuple[str | None, str | None] | None:
@@ -212,7 +146,7 @@ def _differences(
                 (
                     measure.told(row.get("at", math.nan)),
                     *(_end(name, own.get(end)) for end in (row["worst_off"], row["best_off"])),
-                    _apart(row, measure),
+                    words.difference(row),
                     NONE if is_alike else number(row.get("ratio", math.nan)),
                 )
             )
@@ -220,7 +154,7 @@ def _differences(
         caption,
         ("Compared", "Worst off", "Best off", "Difference", "Ratio"),
         tuple(rows),
-        numbers=(3, 4),
+        numbers=(4,),
         note=note,
     )
 
@@ -230,16 +164,4 @@ def _end(name: str, group: Row | None) -> str:
     if group is None:
         return NONE
     called: str = group["group"]
-    return f"{called}:{HELD}{MEASURES[name].value(group[name])}" if name in group else called
-
-
-def _apart(row: Row, measure: Measure) -> str:
-    """A difference, and from where to where it may lie."""
-    times, form, unit = (100, ".0f", " points") if measure.is_share else (1, ".2f", "")
-    size, low, high = (number(times * row[end], form) for end in ("gap", "gap_low", "gap_high"))
-    between = "" if NONE in (low, high) else f"{low} to {high}"
-    if row["worst_off"] is None:
-        return f"none seen ({between}{unit})" if between else "none seen"
-    if size in ("0", "0.00"):
-        size = f"under {'1' if measure.is_share else '0.01'}"
-    return f"{size}{unit} ({between})" if between else f"{size}{unit}"
+    return f"{called}:{HELD}{words.figure(group, name)}" if name in group else called
