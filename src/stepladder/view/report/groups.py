@@ -141,13 +141,13 @@ def _differences(
     for name, measure in MEASURES.items():
         if name in gaps:
             row = gaps[name]
-            is_alike = row["worst_off"] is None
+            ends = [own.get(row[end]) for end in ("worst_off", "best_off")]
             rows.append(
                 (
                     measure.told(row.get("at", math.nan)),
-                    *(_end(name, own.get(end)) for end in (row["worst_off"], row["best_off"])),
+                    *(_end(name, end) for end in ends),
                     words.difference(row),
-                    NONE if is_alike else number(row.get("ratio", math.nan)),
+                    _ratio([end[name] for end in ends if end is not None and name in end]),
                 )
             )
     return Table(
@@ -157,6 +157,12 @@ def _differences(
         numbers=(4,),
         note=note,
     )
+
+
+def _ratio(figures: Sequence[float]) -> str:
+    """The smaller of two figures over the larger; a dash where there aren't two."""
+    known = len(figures) == 2 and max(figures) > 0
+    return number(min(figures) / max(figures)) if known else NONE
 
 
 def _end(name: str, group: Row | None) -> str:
