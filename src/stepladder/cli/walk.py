@@ -127,7 +127,10 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
     step = method_of("step", paths, paid)
     assert isinstance(step, StEP)
     inputs.fit(step, space)
-    walked = step.walk(told) if begun is None else step.resume(begun)
+    try:
+        walked = step.walk(told) if begun is None else step.resume(begun)
+    except ResultError as error:
+        raise ResultError(f"{str(resume)!r}: {error}") from error
     for name in locked:
         walked.lock(name)
     raise typer.Exit(Session(step, walked, place).run())

@@ -313,8 +313,9 @@ class Walk:
             *(StepladderError, ArithmeticError, AttributeError),
             *(KeyError, RecursionError, TypeError, ValueError),
         ) as error:
+            said = f"it has no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
             raise ResultError(
-                f"This isn't a walk that was saved ({type(error).__name__}: {error})."
+                f"This isn't a walk that was saved, or it's damaged: {said}."
             ) from error
         return walk
 
