@@ -107,8 +107,7 @@ class Table:
                 continue
             if arrow().types.is_string(table.schema.field(feature.name).type):
                 types = {feature.name: arrow().float64()}
-                options = _conversion(types, [feature.name], schema)
-                arrow("csv").read_csv(self.file, convert_options=options)
+                self._stream(types, [feature.name], schema).read_all()
 
     def batches(
         self, schema: Schema, label: str | None, size: int, most: int | None
