@@ -12,8 +12,8 @@ from stepladder.errors import ParameterError
 
 @pytest.fixture
 def dataset() -> Dataset:
-    rows, labels, schema = TABLE.clean(ROWS.copy())
-    return Dataset("small", rows, labels, schema, TABLE.provenance)
+    rows, labels, schema, groups = TABLE.clean(ROWS.copy())
+    return Dataset("small", rows, labels, schema, TABLE.provenance, groups)
 
 
 def test_it_introduces_itself_in_a_line(dataset):
