@@ -255,6 +255,15 @@ def test_a_row_that_the_model_refuses_leaves_the_walk_where_it_was(step):
     assert walk.row.iloc[0].to_dict() == PERSON
 
 
+def test_a_walk_with_another_goal_is_refused(step):
+    content = json.loads(step.walk(PERSON).to_json())
+    content["goal"]["threshold"] = 0.9
+    with pytest.raises(ResultError, match=r"began with a score of at least 0\.9 as its goal"):
+        step.resume(json.dumps(content))
+    del content["goal"]  # as walks were kept before
+    assert step.resume(json.dumps(content)).row.iloc[0].to_dict() == PERSON
+
+
 def test_a_walk_of_another_schema_is_refused(step):
     content = json.loads(step.walk(PERSON).to_json())
     content["schema"]["features"][0]["name"] = "wages"

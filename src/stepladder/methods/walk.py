@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from stepladder.errors import (
 from stepladder.feasible import Feasible
 from stepladder.feature import Change, Numeric, moved, value
 from stepladder.frames import Frame
+from stepladder.goal import Goal
 from stepladder.methods.pace import Pace
 from stepladder.path import Outcome, Path
 from stepladder.privacy.pay import Guarantee, PayPerDirection
@@ -263,6 +264,7 @@ class Walk:
         content = {
             "format": FORMAT,
             "schema": self._step.space_.schema.to_dict(),
+            "goal": asdict(self._step.scorer_.goal),
             "row": self._named(self._row[0]),
             "locked": self._locked,
             "followed": followed,
@@ -297,6 +299,13 @@ class Walk:
                 raise ResultError(
                     "This walk began under another schema than the method was fitted on. Resume "
                     "it with the method it began with, or begin anew from its row."
+                )
+            goal = content.get("goal")  # walks that are older don't say
+            if goal is not None and Goal(**goal) != step.scorer_.goal:
+                raise ResultError(
+                    f"This walk began with {Goal(**goal)} as its goal, and the method has "
+                    f"{step.scorer_.goal}. Resume it with the goal it began with, or begin anew "
+                    "from its row."
                 )
             walk = cls(step, _read_row(step, content["row"]))
             for name in content["locked"]:

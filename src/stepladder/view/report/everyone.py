@@ -141,7 +141,10 @@ def _reasons(result: Recourse, asked: Sequence[int]) -> Table | None:
     if rest:
         rows.append(("Other reasons", "", f"{rest:,}"))
     return Table(
-        "Why some have no route", ("How it ended", "Reason", "People"), tuple(rows), numbers=(2,)
+        "Why some have no route",
+        ("How it ended", "In the method's words", "People"),
+        tuple(rows),
+        numbers=(2,),
     )
 
 
