@@ -168,7 +168,14 @@ def test_what_is_typical_is_no_constraint():
 
 @pytest.mark.parametrize(
     ("name", "label"),
-    [("income", "income"), ("other_debts", "other debts"), ("_x__y ", "x y"), ("_", "_")],
+    [
+        *(
+            ("income", "income"),
+            ("other_debts", "other debts"),
+            ("marital-status", "marital status"),
+        ),
+        *(("_x__y ", "x y"), ("_", "_")),
+    ],
 )
 def test_a_feature_is_called_by_its_name_unless_it_has_a_label(name, label):
     assert sl.Numeric(name).label == label

@@ -116,13 +116,17 @@ class ExtraError(StepladderError, ImportError):
 def nearest(name: object, known: Iterable[object]) -> str:
     """` Did you mean 'x'?` for the known name closest to `name`, or nothing.
 
-    >>> nearest("incom", ["age", "income"])
-    " Did you mean 'income'?"
+    >>> nearest("incom", ["age", "income"]), nearest("AGE", ["age", "income"])
+    (" Did you mean 'income'?", " Did you mean 'age'?")
     >>> nearest("zebra", ["age", "income"])
     ''
     """
     by_text = {str(k): k for k in known}
-    close = get_close_matches(str(name), by_text, n=1)
+    folded = {text.casefold(): text for text in by_text}
+    said = str(name)
+    close = get_close_matches(said, by_text, n=1) or [
+        folded[text] for text in get_close_matches(said.casefold(), folded, n=1)
+    ]
     return f" Did you mean {by_text[close[0]]!r}?" if close else ""
 
 

@@ -71,7 +71,7 @@ class _Feature:
 
     @property
     def _usual_label(self) -> str:
-        return " ".join(self.name.replace("_", " ").split()) or self.name
+        return " ".join(re.split(r"[\s_-]+", self.name)).strip() or self.name
 
     def _text(self, setting: str, value: Any) -> str:
         """Words as they were given, in one line and without space around them."""

@@ -260,6 +260,12 @@ def test_a_script_gives_what_the_library_gives(folder):
     assert "The walk is kept in walk.json; go on with --resume walk.json." in shown.stderr
 
 
+def test_words_are_folded_to_a_narrow_terminal(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    lines = told("", "--save", "walk.json").stdout.splitlines()
+    assert max(map(len, lines)) <= 50
+
+
 def test_at_the_goal_it_sums_up_and_ends(folder):
     shown = told("debt=3 income=40,000\n", save="walk.json")
     assert shown.exit_code == 0, shown.output

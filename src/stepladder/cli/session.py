@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 import numpy as np
@@ -386,7 +387,7 @@ def say(text: str, lead: str = "", *, err: bool = False) -> None:
     """A paragraph, its lines after the first indented to where it began."""
     filled = textwrap.fill(
         text,
-        words.WIDTH,
+        min(words.WIDTH, max(40, get_terminal_size().columns)),
         initial_indent=lead,
         subsequent_indent=" " * len(lead),
         break_long_words=False,
