@@ -527,7 +527,7 @@ def test_categories_in_several_columns_and_booleans_are_told_by_their_levels(fol
             "'long.json' has 'dept', which the schema doesn't name; take it out.",
         ),
         ({"row": "wordy.json"}, "'wordy.json': 'income' is a number, but stands there as '4'."),
-        ({"row": "low.json"}, "'income' can't be -1: the schema says between 0 and 60. Correct"),
+        ({"row": "low.json"}, "'income' can't be −1: the schema says between 0 and 60. Correct"),
         ({"row": "people.parquet"}, "isn't text, so it's no row"),
         ({"lock": "dept"}, "There's no feature called 'dept'. Did you mean 'debt'?"),
         ({"save": "no/walk.json"}, "Can't write to 'no/walk.json': No such file or directory."),

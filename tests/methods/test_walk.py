@@ -275,7 +275,7 @@ def test_a_walk_of_another_schema_is_refused(step):
     ("row", "error", "said"),
     [
         ({**PERSON, "debt": np.nan}, MissingValueError, "debt"),
-        ({**PERSON, "income": -1}, BoundsError, "'income' can't be -1: the schema says at least 0"),
+        ({**PERSON, "income": -1}, BoundsError, "'income' can't be −1: the schema says at least 0"),
         ({k: v for k, v in PERSON.items() if k != "job"}, ColumnError, "job"),
         (pd.DataFrame([PERSON, PERSON]), FrameError, "one row, got 2"),
     ],

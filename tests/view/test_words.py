@@ -13,7 +13,7 @@ from tests.methods import bank
 import stepladder as sl
 from stepladder.datasets import mortgage
 from stepladder.errors import ParameterError
-from stepladder.methods.walk import Asked, Offer
+from stepladder.methods.offer import Asked, Offer
 from stepladder.view import words
 
 JARGON = r"encod|cluster|threshold|class|direction|positive|feature|latent|nan|None|\bpath"

@@ -20,8 +20,9 @@ from stepladder.cli.files import write_text
 from stepladder.errors import ParameterError, StepladderError, nearest
 from stepladder.feature import Change, Feature
 from stepladder.files import uninterrupted
+from stepladder.methods.offer import Offer
 from stepladder.methods.step import StEP
-from stepladder.methods.walk import Offer, Walk
+from stepladder.methods.walk import Walk
 from stepladder.privacy.pay import PayPerDirection
 from stepladder.space import Floats
 from stepladder.view import words

@@ -7,29 +7,27 @@ and new offers are made from there. A feature they can't change can be locked at
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from copy import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from stepladder import frames, markup
 from stepladder.errors import (
-    BoundsError,
-    FrameError,
-    MissingValueError,
     ParameterError,
     ResultError,
     StepladderError,
     listing,
 )
 from stepladder.feasible import Feasible
-from stepladder.feature import Change, Numeric, moved, value
+from stepladder.feature import Change, moved, value
 from stepladder.frames import Frame
 from stepladder.goal import Goal
+from stepladder.methods.offer import Asked, Offer
+from stepladder.methods.one_row import read_row
 from stepladder.methods.pace import Pace
 from stepladder.path import Outcome, Path
 from stepladder.privacy.pay import Guarantee, PayPerDirection
@@ -46,42 +44,6 @@ FORMAT = 1
 
 EVENTS = {"start": None, "take": "path", "observe": "path", "lock": "feature", "unlock": "feature"}
 """What can happen in a walk, and what each event is about besides the row."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One change that an offer asks for, in raw units."""
-
-    feature: str
-    before: Any
-    after: Any
-
-    def __str__(self) -> str:
-        return f"{self.feature}: {_number(self.before)} → {_number(self.after)}"
-
-
-@dataclass(frozen=True)
-class Offer:
-    """The next step of one path, in raw units, and what it leads to."""
-
-    path: int
-    changes: tuple[Asked, ...]
-    score: float
-    """the score after this step"""
-    steps_left: int
-    """how many steps the path plans after this one"""
-    reaches_goal: bool
-    """whether the planned path ends at the goal"""
-
-    def __str__(self) -> str:
-        asked = "; ".join(str(change) for change in self.changes)
-        steps = "1 more step" if self.steps_left == 1 else f"{self.steps_left} more steps"
-        goal = f"then {steps} to the goal" if self.steps_left else "the goal"
-        if not self.reaches_goal:
-            goal = (
-                f"then {steps}, and the goal not yet in reach" if self.steps_left else "on the way"
-            )
-        return f"path {self.path}: {asked} (score {self.score:.2f}, {goal})"
 
 
 class Walk:
@@ -102,7 +64,7 @@ class Walk:
 
     @classmethod
     def begin(cls, step: StEP, row: Any, *, locked: Iterable[str] = ()) -> Walk:
-        walk = cls(step, _read_row(step, row))
+        walk = cls(step, read_row(step, row))
         walk._note("start")
         for name in locked:
             walk.lock(name)
@@ -221,7 +183,7 @@ class Walk:
 
         As any row a person comes with, it may have more digits than plans do.
         """
-        seen = _read_row(self._step, row)
+        seen = read_row(self._step, row)
         planned = [
             c for c, p in enumerate(self._plan or []) if p.steps and (p.values[1] == seen).all()
         ]
@@ -307,7 +269,7 @@ class Walk:
                     f"{step.scorer_.goal}. Resume it with the goal it began with, or begin anew "
                     "from its row."
                 )
-            walk = cls(step, _read_row(step, content["row"]))
+            walk = cls(step, read_row(step, content["row"]))
             for name in content["locked"]:
                 schema.position(name)
                 walk._locked.append(name)
@@ -345,7 +307,7 @@ class Walk:
                 self._step.space_.schema.position(event["feature"])
             elif EVENTS[what] == "path" and not isinstance(event["path"], int | None):
                 raise ValueError(f"event {number + 1} of its history has path {event['path']!r}")
-            row, score = _read_row(self._step, event["row"]), event["score"]
+            row, score = read_row(self._step, event["row"]), event["score"]
             if not (isinstance(score, int | float) and np.isfinite(score)):
                 raise ValueError(f"event {number + 1} of its history has score {score!r}")
             self.history.append(dict(event))
@@ -375,7 +337,7 @@ class Walk:
     def _taken_up(self, rows: list[dict[str, Any]]) -> Path | None:
         """The path of saved rows; None if it isn't one this person could walk from here."""
         step = self._step
-        values = np.concatenate([_read_row(step, row) for row in rows])
+        values = np.concatenate([read_row(step, row) for row in rows])
         here = Feasible.around(step.space_, self._row, locked=self._locked)
         kept = step.is_published or not here.broken(values).any()
         if not kept or (values[0] != self._row[0]).any():
@@ -448,52 +410,8 @@ class Walk:
         return {name: _plain(value) for name, value in row.items()}
 
 
-def _read_row(step: StEP, row: Any) -> Floats:
-    """One row (a frame of one, a mapping or a pandas Series) as values (1, features)."""
-    if isinstance(row, pd.Series):
-        row = row.to_dict()
-    frame = pd.DataFrame({k: [v] for k, v in row.items()}) if isinstance(row, Mapping) else row
-    count = len(frames.read(frame))
-    if count != 1:
-        raise FrameError(f"A walk is about one person: expected one row, got {count}.")
-    values = step.space_.read(frame, allow_missing=True)
-    if np.isnan(values).any():
-        gone = step.space_.schema.names[int(np.flatnonzero(np.isnan(values[0]))[0])]
-        raise MissingValueError(f"{gone!r} has no value. A walk needs the whole row; fill it in.")
-    if not step.is_published:
-        try:
-            Feasible.around(step.space_, values)
-        except BoundsError:
-            raise BoundsError(_beyond(step.space_.schema, values[0])) from None
-    return values
-
-
-def _beyond(schema: Schema, row: Floats) -> str:
-    """Which bounds a row breaks already, said of one person."""
-    feature, told = next(
-        (feature, told)
-        for feature, told in zip(schema.features, row.tolist(), strict=True)
-        if isinstance(feature, Numeric) and not feature.limits[0] <= told <= feature.limits[1]
-    )
-    low, high = (None if end is None else _number(end) for end in feature.bounds)
-    rule = f"between {low} and {high}"
-    if low is None or high is None:
-        rule = f"at most {high}" if low is None else f"at least {low}"
-    return (
-        f"{feature.name!r} can't be {_number(told)}: the schema says {rule}. Correct it, or widen "
-        "the schema's bounds."
-    )
-
-
 def _plain(value: Any) -> Any:
     """A cell as JSON knows it."""
     if hasattr(value, "item"):
         return value.item()
     return float(value) if isinstance(value, Decimal) else value
-
-
-def _number(value: Any) -> str:
-    """A value as people write it: thousands apart, no more digits than it has."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.12g}"

@@ -23,7 +23,7 @@ from stepladder import markup
 from stepladder.errors import ParameterError, listing, nearest
 from stepladder.feature import Categorical, Feature, Numeric, amount, value
 from stepladder.goal import Goal
-from stepladder.methods.walk import Offer
+from stepladder.methods.offer import Offer
 from stepladder.path import Outcome, Path
 from stepladder.recourse import Recourse
 from stepladder.schema import Schema

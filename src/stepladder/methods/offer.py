@@ -1,0 +1,49 @@
+"""What a walk offers: the next step of a path, and what it leads to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One change that an offer asks for, in raw units."""
+
+    feature: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.feature}: {_number(self.before)} → {_number(self.after)}"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The next step of one path, in raw units, and what it leads to."""
+
+    path: int
+    changes: tuple[Asked, ...]
+    score: float
+    """the score after this step"""
+    steps_left: int
+    """how many steps the path plans after this one"""
+    reaches_goal: bool
+    """whether the planned path ends at the goal"""
+
+    def __str__(self) -> str:
+        asked = "; ".join(str(change) for change in self.changes)
+        steps = "1 more step" if self.steps_left == 1 else f"{self.steps_left} more steps"
+        goal = f"then {steps} to the goal" if self.steps_left else "the goal"
+        if not self.reaches_goal:
+            goal = (
+                f"then {steps}, and the goal not yet in reach" if self.steps_left else "on the way"
+            )
+        return f"path {self.path}: {asked} (score {self.score:.2f}, {goal})"
+
+
+def _number(value: Any) -> str:
+    """A value as people write it: thousands apart, no more digits than it has."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.12g}"

@@ -1,0 +1,56 @@
+"""One person's row, as a walk is given it: read, and checked against the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from stepladder import frames
+from stepladder.errors import BoundsError, FrameError, MissingValueError
+from stepladder.feasible import Feasible
+from stepladder.feature import Numeric, number
+from stepladder.schema import Schema
+from stepladder.space import Floats
+
+if TYPE_CHECKING:
+    from stepladder.methods.step import StEP
+
+
+def read_row(step: StEP, row: Any) -> Floats:
+    """One row (a frame of one, a mapping or a pandas Series) as values (1, features)."""
+    if isinstance(row, pd.Series):
+        row = row.to_dict()
+    frame = pd.DataFrame({k: [v] for k, v in row.items()}) if isinstance(row, Mapping) else row
+    count = len(frames.read(frame))
+    if count != 1:
+        raise FrameError(f"A walk is about one person: expected one row, got {count}.")
+    values = step.space_.read(frame, allow_missing=True)
+    if np.isnan(values).any():
+        gone = step.space_.schema.names[int(np.flatnonzero(np.isnan(values[0]))[0])]
+        raise MissingValueError(f"{gone!r} has no value. A walk needs the whole row; fill it in.")
+    if not step.is_published:
+        try:
+            Feasible.around(step.space_, values)
+        except BoundsError:
+            raise BoundsError(_beyond(step.space_.schema, values[0])) from None
+    return values
+
+
+def _beyond(schema: Schema, row: Floats) -> str:
+    """Which bounds a row breaks already, said of one person."""
+    feature, told = next(
+        (feature, told)
+        for feature, told in zip(schema.features, row.tolist(), strict=True)
+        if isinstance(feature, Numeric) and not feature.limits[0] <= told <= feature.limits[1]
+    )
+    low, high = (None if end is None else number(end, apart=True) for end in feature.bounds)
+    rule = f"between {low} and {high}"
+    if low is None or high is None:
+        rule = f"at most {high}" if low is None else f"at least {low}"
+    return (
+        f"{feature.name!r} can't be {number(told, apart=True)}: the schema says {rule}. Correct "
+        "it, or widen the schema's bounds."
+    )
