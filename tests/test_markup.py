@@ -1,15 +1,19 @@
-"""What a notebook shows of a schema, a result and a walk."""
+"""What a notebook shows of a schema, a result, a walk, and of what is text."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from html import escape
 
 import pytest
 from tests.methods import bank
 
 import stepladder as sl
 from stepladder import markup
+from stepladder.audit import audit
 from stepladder.schema import allowed
+from stepladder.view import words
+from stepladder.view.why import why_not
 
 SPOKEN = sl.Schema(
     [
@@ -136,3 +140,13 @@ def test_a_look_at_a_paid_walk_costs_nothing():
     walk = step.walk({"income": 20_000, "age": 40})
     assert texts(walk._repr_html_())[-1] == "directions haven't been asked for from here"
     assert budget.spent == spent
+
+
+def test_plans_audits_and_reasons_show_their_text_escaped():
+    result = bank.fitted().recourse(bank.REJECTED.iloc[:4])
+    plan = words.plans(result)[0]
+    found = audit(result, {"<b>": ["<i>", "x", "<i>", "x"]}, samples=5)
+    reason = why_not(bank.fitted(), bank.REJECTED.iloc[[0]], locked=bank.SCHEMA.names)
+    for shown in (plan, found, reason):
+        assert f">{escape(str(shown))}</pre>" in shown._repr_html_()
+    assert "&lt;b&gt;=&lt;i&gt;" in found._repr_html_()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import io
 import json
 import os
@@ -26,7 +27,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from typer.testing import CliRunner
 
 import stepladder as sl
-from stepladder.cli import EXITS, inputs
+from stepladder.cli import EXITS, inputs, recourse
 from stepladder.cli.app import app
 from stepladder.cli.progress import PeopleBar
 from stepladder.files import uninterrupted
@@ -208,6 +209,37 @@ def test_levels_that_were_learned_are_read_alike_from_a_csv(folder, table):
     table(300, seed=0).replace(codes).to_parquet("data.parquet")
     table(40).replace(codes).to_csv("people.csv", index=False)
     assert stepladder(people="people.csv").exit_code == 0
+
+
+@pytest.mark.parametrize("package", ["jinja2", "altair", "vl_convert"])
+def test_what_a_report_needs_is_asked_for_before_the_run(folder, monkeypatch, package):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == package else found(name)
+    )
+    shown = stepladder("--out", "plan.parquet", "--report", "report.html")
+    assert shown.exit_code == 1
+    assert f"Making a page needs {package}" in shown.stderr
+    assert files(folder) == INPUTS
+
+
+def test_the_result_is_told_before_its_report_is_made(folder, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(recourse, "_write_report", interrupted)
+    shown = stepladder("--out", "plan.parquet", "--report", "report.html")
+    assert shown.exit_code == 130
+    assert "Written to plan.parquet" in shown.stderr
+    assert Path("plan.parquet").exists()
+
+
+def test_reference_rows_without_a_value_are_counted_aloud(folder, table):
+    data = table(300, seed=0)
+    data.loc[:2, "income"] = np.nan
+    data.to_parquet("data.parquet")
+    said = stepladder().stderr
+    assert "Reference rows left out, since a value is missing: 3." in said
 
 
 def test_json_holds_every_person_with_their_paths(folder, table):
