@@ -269,11 +269,13 @@ def test_a_model_sees_the_columns_dtypes_and_order_it_was_trained_on():
     pd.testing.assert_frame_equal(seen[0], CATEGORIES)
 
 
-def test_what_is_asked_is_counted():
-    asked = scorer(lambda rows: np.zeros(len(rows)))
-    asked.score(asked.space.read(FRAME))
-    asked.score(asked.space.read(FRAME.head(3)))
-    assert (asked.calls, asked.rows) == (2, N + 3)
+def test_rows_are_asked_about_in_the_parts_they_are_cut_into():
+    seen = []
+    asked = scorer(lambda rows: (seen.append(len(rows)), rows["income"] / 1e6)[1])
+    values = asked.space.read(FRAME)
+    cut = asked.in_parts(lambda count: [slice(0, 3), slice(3, count)])
+    assert (cut.score(values) == asked.score(values)).all()
+    assert seen == [3, N - 3, N]
 
 
 @pytest.mark.parametrize(

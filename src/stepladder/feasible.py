@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stepladder import frames
 from stepladder.errors import BoundsError, ParameterError
 from stepladder.feature import Categorical, Change, Feature, Numeric
-from stepladder.frames import Frame
+from stepladder.frames import EXACT, Frame
 from stepladder.space import Floats, Mask, Space
 
 
@@ -194,11 +194,17 @@ def _allowed_column(space: Space, feature: Feature, values: Floats) -> Floats:
     if not isinstance(feature, Numeric):
         return np.rint(values)
     if feature.places is not None:
-        values = np.round(values, feature.places)
+        values = rounded(values, feature.places)
     if space.template.is_single_precision(feature.name):
         # A float32 column would round the row after it was checked: use only what it can hold.
         values = values.astype(np.float32).astype(np.float64)
     return values
+
+
+def rounded(values: Floats, places: int) -> Floats:
+    """Values to so many decimals; one that is too large to have as many stays as it is."""
+    exact = np.abs(values) * 10.0**places < EXACT / 2
+    return np.where(exact, np.round(values, places), values)
 
 
 def _inside(space: Space, feature: Feature, end: float, inwards: float) -> float:
@@ -213,6 +219,7 @@ def _inside(space: Space, feature: Feature, end: float, inwards: float) -> float
     nearest = _allowed_column(space, feature, np.array([end]))
     while (nearest[0] - end) * way < 0:
         nearest = _allowed_column(space, feature, nearest + way * step)
+        step = 2 * max(step, float(np.spacing(abs(end))))  # however fine, it gets there
     return float(nearest[0])
 
 
@@ -249,6 +256,6 @@ def _rule(space: Space, feature: Feature, fixed: bool, before: float, after: flo
     if fixed:
         return "is locked"
     assert isinstance(feature, Numeric)  # levels outside the list were refused when reading
-    if feature.places is not None and after != np.round(after, feature.places):
+    if feature.places is not None and after != rounded(np.array(after), feature.places):
         return "must be whole" if feature.places == 0 else f"has at most {feature.places} decimals"
     return "must be a number that a float32 column can hold"

@@ -41,6 +41,7 @@ class Recourse:
 
     `settings` echo the method, `reference` counts what it was fitted on, and `dropped` how many
     paths a baseline found that broke a rule, or missed the goal on the row a person would see.
+    `asked` says how often the model was asked ("calls") and about how many rows ("rows").
     `privacy` says what a private method spent for it, and what is left. `fingerprints` are the
     SHA-256 of the model's file ("model") and of the reference rows ("data"), where they are known.
     """
@@ -53,6 +54,7 @@ class Recourse:
     settings: Mapping[str, Any]
     reference: Mapping[str, int]
     dropped: int = 0
+    asked: Mapping[str, int] = field(default_factory=dict)
     positives: Floats | None = field(default=None, repr=False)
     privacy: Guarantee | None = None
     fingerprints: Mapping[str, str] = field(default_factory=dict)
@@ -245,6 +247,7 @@ class Recourse:
             "reference": dict(self.reference),
             "fingerprints": dict(self.fingerprints),
             "dropped": self.dropped,
+            "asked": dict(self.asked),
             "public": space.public,
             "privacy": None if self.privacy is None else self.privacy.to_dict(),
             "paths": self._slots,
@@ -306,6 +309,7 @@ class Recourse:
             reference=facts["reference"],
             fingerprints=facts.get("fingerprints", {}),
             dropped=facts.get("dropped", 0),
+            asked=facts.get("asked", {}),
             privacy=Guarantee.from_dict(paid) if (paid := facts.get("privacy")) else None,
         )
         near = np.array(facts["nearness"], dtype=np.float64)

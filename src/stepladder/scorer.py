@@ -7,8 +7,8 @@ time: a model that raises, or returns NaN or the wrong shape, is reported by nam
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from copy import copy
+from collections.abc import Callable, Iterable
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,17 +34,23 @@ def encoded(model: Any) -> Encoded:
     return Encoded(model)
 
 
+Parts = Callable[[int], Iterable[slice]]
+"""How so many rows are cut into calls of the model."""
+
+
+def _at_once(count: int) -> Iterable[slice]:
+    return [slice(0, count)] if count else []
+
+
 class Scorer:
     """A model and a goal over a space; `score` is the only way the house asks a model anything.
 
-    `calls` and `rows` count how often it was asked and about how many rows.
+    It's never changed by being asked, so any number of threads may ask at once.
     """
 
     def __init__(self, model: Any, space: Space, goal: Goal) -> None:
         self.space = space
         self.goal = goal
-        self.calls = 0
-        self.rows = 0
         self.takes_points = isinstance(model, Encoded)
         model = model.model if isinstance(model, Encoded) else model
         self.name = _name(model)
@@ -52,12 +58,13 @@ class Scorer:
         # Names first: which columns don't fit says more than how many.
         self._order = None if self.takes_points else _trained_order(model, self.name, space)
         self._ask = self._asking()
+        self._parts: Parts = _at_once
         self.desired = _desired(model, goal, self.name)
 
-    def apart(self) -> Scorer:
-        """The same scorer with counts of its own, from 0."""
+    def in_parts(self, parts: Parts) -> Scorer:
+        """The same scorer, which asks about rows in the parts that `parts` cuts them into."""
         other = copy(self)
-        other.calls = other.rows = 0
+        other._parts = parts
         return other
 
     def _asking(self) -> Ask:
@@ -74,15 +81,23 @@ class Scorer:
 
     def score(self, values: Floats) -> Floats:
         """The scores (n,) of rows given as values: the very rows a person would see."""
-        return self._checked(
-            self.space.to_points(values) if self.takes_points else self._frame(values)
-        )
+        scores = np.empty(len(values))
+        for part in self._parts(len(values)):
+            rows = values[part]
+            scores[part] = self._checked(
+                self.space.to_points(rows) if self.takes_points else self._frame(rows)
+            )
+        return scores
 
     def score_points(self, points: Floats) -> Floats:
         """The scores of points that needn't be valid rows (the published method's)."""
-        return self._checked(
-            points.copy() if self.takes_points else self._frame(self.space.to_values(points))
-        )
+        scores = np.empty(len(points))
+        for part in self._parts(len(points)):
+            some = points[part]
+            scores[part] = self._checked(
+                some.copy() if self.takes_points else self._frame(self.space.to_values(some))
+            )
+        return scores
 
     def met(self, scores: Floats) -> Mask:
         return self.goal.met(scores)
@@ -116,10 +131,6 @@ class Scorer:
     def _checked(self, rows: Any) -> Floats:
         """The model's answer about points or a frame, once it's known to be one score a row."""
         count = len(rows)
-        self.calls += 1
-        self.rows += count
-        if count == 0:
-            return np.empty(0)
         try:
             answer = self._ask(rows)
         except ModelError:
@@ -218,7 +229,8 @@ def _is_from(model: Any, module: str, kind: str) -> bool:
 def _asker(model: Any, name: str, goal: Goal, columns: int) -> Ask:
     """The function that turns rows into this kind of model's scores."""
     if _is_from(model, "torch.nn", "Module"):
-        return lambda rows: _pick(_of_two(_ask_torch(model, rows), goal, name), goal, None, name)
+        module = _evaluating(model, name)
+        return lambda rows: _pick(_of_two(_ask_torch(module, rows), goal, name), goal, None, name)
     trained_on = _column_count(model)
     if trained_on is not None and trained_on != columns:
         raise ModelError(
@@ -332,16 +344,28 @@ def _ask_torch(model: Any, rows: Any) -> NDArray[Any]:
         rows = frames.read(rows).to_numpy()
     first = next(iter(model.parameters()), None)
     like = torch.empty(0) if first is None else first
-    was_training = {module: module.training for module in model.modules()}
-    model.eval()  # dropout and batch statistics would make the same row score differently
+    with torch.inference_mode():
+        tensor = torch.as_tensor(np.array(rows, dtype=np.float64))
+        answer = model(tensor.to(dtype=like.dtype, device=like.device))
+        return np.asarray(answer.cpu().double().numpy())
+
+
+def _evaluating(model: Any, name: str) -> Any:
+    """A torch module in evaluation mode, where a row's score doesn't depend on dropout or company.
+
+    The caller's module may be in use elsewhere, so its mode is left alone: this is a copy with the
+    same weights, which further training changes in both.
+    """
+    tensors = [*model.parameters(), *model.buffers()]
     try:
-        with torch.inference_mode():
-            tensor = torch.as_tensor(np.array(rows, dtype=np.float64))
-            answer = model(tensor.to(dtype=like.dtype, device=like.device))
-            return np.asarray(answer.cpu().double().numpy())
-    finally:  # part of a module may have been frozen, so each gets its own flag back
-        for module, flag in was_training.items():
-            module.training = flag
+        return deepcopy(model, {id(tensor): tensor for tensor in tensors}).eval()
+    except Exception as error:
+        if not any(module.training for module in model.modules()):
+            return model
+        raise ModelError(
+            f"The model {name} is in training mode and can't be copied to be asked in evaluation "
+            f"mode ({type(error).__name__}: {error}). Call its eval() first."
+        ) from error
 
 
 def _pick(answer: Any, goal: Goal, classes: Any, name: str) -> NDArray[Any]:

@@ -189,10 +189,9 @@ def test_the_same_projected_row_is_asked_about_once():
 
     step = sl.StEP().fit(train, model, schema=schema, goal=GOAL)
     people = train[train["team"] == "f"].head(100)
-    before = step.scorer_.rows
-    assert (step.recourse(people).status["outcome"] == "unreachable").all()
-    asked = step.scorer_.rows - before
-    assert asked <= len(people) + step.counts_["positives"] + 10 * len(people)
+    result = step.recourse(people)
+    assert (result.status["outcome"] == "unreachable").all()
+    assert result.asked["rows"] <= len(people) + step.counts_["positives"] + 10 * len(people)
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,6 @@ def _run_cell(spec: Spec, cell: Cell, task: Task) -> tuple[pd.DataFrame, Facts]:
         times = [time.perf_counter()]
         method.fit(task.train, task.model, goal=goal, labels=task.labels, space=task.space)
         times.append(time.perf_counter())
-        method.scorer_.calls = method.scorer_.rows = 0
         result = method.recourse(people, time_budget=budget)
         times.append(time.perf_counter())
         scorer = Scorer(task.model, task.space, goal)
@@ -249,8 +248,8 @@ def _run_cell(spec: Spec, cell: Cell, task: Task) -> tuple[pd.DataFrame, Facts]:
         people=len(people),
         seconds_fit=round(times[1] - times[0], 4),
         seconds=round(times[2] - times[1], 4),
-        model_calls=method.scorer_.calls,
-        model_rows=method.scorer_.rows,
+        model_calls=result.asked["calls"],
+        model_rows=result.asked["rows"],
         peak_mib=round(_peak_mib(), 1),
         dropped=result.dropped,
         settings=json.dumps(method.settings, default=str),

@@ -1,8 +1,11 @@
 """What every method shares: one `fit`, one `recourse`, and the check of what it offers.
 
 A method says what it learns from the reference rows (`_learn`) and which paths it has for people
-who aren't at the goal yet (`_answer`). Reading, scoring, bad input, people without a value or
+who aren't at the goal yet (`answer`). Reading, scoring, bad input, people without a value or
 already at the goal, time and progress are dealt with here, once.
+
+What `fit` learned is never changed by a question: all there is to one goes in as a `Question` and
+comes out as an `Answer`, so any number of threads may ask at once.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -30,7 +34,7 @@ from stepladder.feasible import Feasible, allowed
 from stepladder.frames import Frame, Template
 from stepladder.goal import Goal
 from stepladder.loading import load
-from stepladder.methods.pace import Pace, Progress
+from stepladder.methods.pace import Pace, Progress, TimeUpError
 from stepladder.path import Outcome, Path
 from stepladder.privacy.pay import Guarantee
 from stepladder.recourse import Recourse
@@ -55,6 +59,30 @@ class ReferenceTable:
     """(n,) which of those carry the desired label too, where labels are given"""
 
 
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What n people who aren't at the goal ask of a method."""
+
+    feasible: Feasible
+    """where they stand (`start`) and what they could become"""
+    scores: Floats
+    """(n,) what the model says of them today"""
+    scorer: Scorer
+    """to ask the model with, as fast as the time budget wants it; `TimeUpError` when that ends"""
+    pace: Pace
+    twins: NDArray[np.intp]
+    """(n,) how many people with the very same row came before each: chance may tell them apart"""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A method's paths for n people, as many for each as it has `slots`."""
+
+    paths: list[list[Path]]
+    dropped: int = 0
+    """how many paths were found that broke a rule or missed the goal on the row a person sees"""
+
+
 class Method(ABC):
     """A recourse method: hyper-parameters in the constructor, then `fit`, then `recourse`.
 
@@ -74,12 +102,8 @@ class Method(ABC):
         """Learn from the reference rows; state that is learned is set last, all at once."""
 
     @abstractmethod
-    def _answer(self, feasible: Feasible, scores: Floats, pace: Pace) -> list[list[Path]]:
-        """The paths of n people who aren't at the goal: `slots` for each.
-
-        feasible  where they stand (`start`) and what they could become
-        scores    (n,) what the model says of them today
-        """
+    def answer(self, question: Question) -> Answer:
+        """The paths of n people who aren't at the goal: `slots` for each."""
 
     @property
     def slots(self) -> int:
@@ -140,8 +164,7 @@ class Method(ABC):
             raise PositivesError(_no_positives(scorer, scores, accepted, len(values)))
         table = ReferenceTable(space, scorer, values[whole], scores, accepted, positive)
         self._learn(table)
-        # How many rows it was asked about so far is something that only fitting may know.
-        self.space_, self.scorer_ = space, scorer.apart() if self.is_private else scorer
+        self.space_, self.scorer_ = space, scorer
         self.positives_, self.counts_ = self._told(table, len(values))
         return self
 
@@ -173,29 +196,30 @@ class Method(ABC):
         self._check_fitted()
         template, labels = Template.of(people), frames.labels(people)
         values = self.space_.read(people, allow_missing=True)
-        self.dropped_ = 0
         with Pace(len(values), progress, time_budget) as pace:
-            routes = self.routes(values, labels, pace, locked)
+            answer = self.answer_all(values, labels, pace, locked)
         return Recourse(
             space=self.space_,
             goal=self.scorer_.goal,
             template=template,
             people=labels,
-            routes=routes,
+            routes=answer.paths,
             settings=self.settings,
             reference=self.counts_,
-            dropped=self.dropped_,
+            # How many rows a private method asked about would tell how many there are.
+            asked={} if self.is_private else {"calls": pace.calls, "rows": pace.asked},
+            dropped=answer.dropped,
             positives=self.positives_,
             privacy=self.guarantee(pace.releases),
         )
 
-    def routes(
+    def answer_all(
         self,
         values: Floats,
         labels: NDArray[Any],
         pace: Pace,
         locked: Iterable[str] = (),
-    ) -> list[list[Path]]:
+    ) -> Answer:
         """Each person's paths, those of people who have none to go included."""
         locked = (locked,) if isinstance(locked, str) else tuple(locked)
         if locked and not self.honours_rules:
@@ -205,40 +229,51 @@ class Method(ABC):
                 "the schema."
             )
         space, k = self.space_, self.slots
-        routes: list[list[Path]] = [[] for _ in values]
-        whole = ~np.isnan(values).any(axis=1)
-        scores = np.full(len(values), np.nan)
-        scores[whole] = self.scorer_.score(values[whole])
-        met = np.zeros(len(values), dtype=bool)
-        met[whole] = self.scorer_.met(scores[whole])
-        for i in np.flatnonzero(~whole):
-            names = [space.schema.names[f] for f in np.flatnonzero(np.isnan(values[i]))]
-            reason = f"no value for {', '.join(names)}"
-            points = np.full((1, space.width), np.nan)
-            path = Path(Outcome.MISSING_VALUE, reason, values[[i]], points, scores[[i]])
-            routes[i] = [path] * k
-        for i in np.flatnonzero(met):
-            reason = f"already meets the goal with a score of {scores[i]:.3f}"
-            routes[i] = [standing(space, values[i], scores[i], Outcome.ALREADY_POSITIVE, reason)]
-            routes[i] *= k
-        asking = np.flatnonzero(whole & ~met)
-        pace.bank(len(values) - len(asking))
+        paths: list[list[Path]] = [[] for _ in values]
+        whole = np.asarray(~np.isnan(values).any(axis=1))
         # Bounds that a row already breaks are bad input, whether or not that row is at the goal.
         Feasible.around(space, values[whole], labels[whole])
-        for start in range(0, len(asking), self.batch):
-            part = asking[start : start + self.batch]
-            if pace.expired:
-                for i in asking[start:]:
-                    reason = "the time budget ended before this person's turn"
-                    routes[i] = [standing(space, values[i], scores[i], Outcome.TIMED_OUT, reason)]
-                    routes[i] *= k
-                break
+        scores = self._scores_today(values, whole, pace)
+        met = np.zeros(len(values), dtype=bool)
+        met[~np.isnan(scores)] = self.scorer_.met(scores[~np.isnan(scores)])
+        points = np.full((len(values), space.width), np.nan)
+        points[whole] = space.to_points(values[whole])
+
+        def stay(i: int, outcome: Outcome, reason: str) -> None:
+            paths[i] = [Path(outcome, reason, values[[i]], points[[i]], scores[[i]])] * k
+
+        for i in np.flatnonzero(~whole).tolist():
+            names = [space.schema.names[f] for f in np.flatnonzero(np.isnan(values[i]))]
+            stay(i, Outcome.MISSING_VALUE, f"no value for {', '.join(names)}")
+        for i in np.flatnonzero(met).tolist():
+            reason = f"already meets the goal with a score of {scores[i]:.3f}"
+            stay(i, Outcome.ALREADY_POSITIVE, reason)
+        asking = np.flatnonzero(whole & ~met)
+        pace.bank(len(values) - len(asking))
+        answered, dropped, twins = 0, 0, _twins(values)
+        scorer = self.scorer_.in_parts(pace.parts)
+        for part in pace.batches(asking, self.batch):
             feasible = Feasible.around(space, values[part], locked=locked)
-            found = self._answer(feasible, scores[part], pace)
-            for i, paths in zip(part, found, strict=True):
-                routes[i] = paths
+            try:
+                answer = self.answer(Question(feasible, scores[part], scorer, pace, twins[part]))
+            except TimeUpError:
+                break
+            for i, found in zip(part, answer.paths, strict=True):
+                paths[i] = found
+            dropped += answer.dropped
+            answered += len(part)
             pace.bank(len(part))
-        return routes
+        for i in asking[answered:]:
+            stay(i, Outcome.TIMED_OUT, TOO_LATE)
+        return Answer(paths, dropped)
+
+    def _scores_today(self, values: Floats, whole: Mask, pace: Pace) -> Floats:
+        """(n,) what the model says of people's rows; NaN for those without a value, or too late."""
+        scores, rows = np.full(len(values), np.nan), np.flatnonzero(whole)
+        with suppress(TimeUpError):
+            for part in pace.parts(len(rows)):
+                scores[rows[part]] = self.scorer_.score(values[rows[part]])
+        return scores
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "space_"):
@@ -248,7 +283,19 @@ class Method(ABC):
             )
 
 
+def _twins(values: Floats) -> NDArray[np.intp]:
+    """(n,) how many of the rows before each are the very same."""
+    same = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+    order = same.argsort(kind="stable")
+    firsts = np.searchsorted(same[order], same[order])
+    twins = np.empty(len(values), dtype=np.intp)
+    twins[order] = np.arange(len(values)) - firsts
+    return twins
+
+
 # ---- paths ------------------------------------------------------------------------------------
+
+TOO_LATE = "the time budget ended before this person's turn"
 
 Rows = tuple[Floats, Floats]
 """The rows of a trail, as values and as points."""

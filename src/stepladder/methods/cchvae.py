@@ -21,10 +21,20 @@ from numpy.typing import NDArray
 from stepladder.errors import ParameterError
 from stepladder.feasible import Feasible, allowed
 from stepladder.feature import Categorical, Change
-from stepladder.methods.base import Method, ReferenceTable, number, offered, standing, whole
-from stepladder.methods.pace import Pace
+from stepladder.methods.base import (
+    Answer,
+    Method,
+    Question,
+    ReferenceTable,
+    number,
+    offered,
+    standing,
+    whole,
+)
+from stepladder.methods.pace import TimeUpError
 from stepladder.methods.vae import Network, Singles, train
-from stepladder.path import Outcome, Path
+from stepladder.path import Outcome
+from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask, Space
 
 CANDIDATES = 2**15
@@ -121,8 +131,9 @@ class CCHVAE(Method):
             seed=self.random_state,
         )
 
-    def _answer(self, feasible: Feasible, scores: Floats, pace: Pace) -> list[list[Path]]:
+    def answer(self, question: Question) -> Answer:
         """Round by round, everybody who still searches looks at one shell."""
+        feasible, scores, pace = question.feasible, question.scores, question.pace
         found = [Found.nothing(feasible.space) for _ in range(len(feasible))]
         searching, timed_out = np.arange(len(feasible)), False
         codes = self.autoencoder_.encode(feasible.space.to_points(feasible.start))
@@ -133,7 +144,12 @@ class CCHVAE(Method):
             people = feasible.take(searching)
             points = self._decoded(people, codes[searching], turn)
             look = self._rows if self.checked else self._points
-            for i, seen in zip(searching, look(people, points), strict=True):
+            try:
+                round_found = look(people, points, question.scorer)
+            except TimeUpError:
+                timed_out = True
+                break
+            for i, seen in zip(searching, round_found, strict=True):
                 found[i] = self._kept(found[i], seen)
             enough = [found[i].fits.sum() >= self.paths for i in searching]
             searching = searching[~np.array(enough)]
@@ -145,12 +161,11 @@ class CCHVAE(Method):
             feasible,
             scores,
             [[row[None] for row in own.points] for own in found],
-            self.scorer_,
+            self.scorer_,  # a few rows, which are in time to be shown
             self.paths,
             checked=self.checked,
             reason=f"{self.rounds} rounds of {self.samples} samples found too few counterfactuals",
         )
-        self.dropped_ += dropped
         if timed_out:
             why = "the time budget ended during the search"
             for i in searching:
@@ -158,7 +173,7 @@ class CCHVAE(Method):
                     feasible.space, feasible.start[i], scores[i], Outcome.TIMED_OUT, why
                 )
                 routes[i] = [late if p.outcome is Outcome.UNREACHABLE else p for p in routes[i]]
-        return routes
+        return Answer(routes, dropped)
 
     def _shell(self, turn: int, person: Floats, width: int) -> Singles:
         """Moves (samples, width) of a code, evenly in all directions, as long as the shell says.
@@ -199,21 +214,21 @@ class CCHVAE(Method):
             return now.first(self.paths)  # the paper's search begins anew in each round
         return before.and_then(now).differing(self.paths)
 
-    def _points(self, people: Feasible, points: Floats) -> list[Found]:
+    def _points(self, people: Feasible, points: Floats, scorer: Scorer) -> list[Found]:
         """Each person's points that meet the goal, and how far off they are once scaled."""
         flat = points.reshape(-1, people.space.width)
-        met = self.scorer_.met(self.scorer_.score_points(flat)).reshape(points.shape[:2])
+        met = scorer.met(scorer.score_points(flat)).reshape(points.shape[:2])
         here = people.space.to_points(people.start)[:, None]
         away = np.linalg.norm((points - here) / self.autoencoder_.extent, axis=2)
         return [Found.of(own[ok], far[ok]) for own, far, ok in zip(points, away, met, strict=True)]
 
-    def _rows(self, people: Feasible, points: Floats) -> list[Found]:
+    def _rows(self, people: Feasible, points: Floats, scorer: Scorer) -> list[Found]:
         """Each person's rows that meet the goal, as they'd see them, and which keep the rules."""
         space, (count, samples, width) = people.space, points.shape
         each = people.take(np.repeat(np.arange(count), samples))
         values = allowed(space, space.to_values(points.reshape(-1, width)))
         values = np.where(np.abs(values - each.start) <= space.dust, each.start, values)
-        met = self.scorer_.met(self.scorer_.score(values)).reshape(count, samples)
+        met = scorer.met(scorer.score(values)).reshape(count, samples)
         fits = ~each.broken(values).any(axis=1).reshape(count, samples)
         shown = space.to_points(values).reshape(points.shape)
         away = np.linalg.norm(shown - space.to_points(people.start)[:, None], axis=2)

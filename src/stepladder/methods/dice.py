@@ -10,9 +10,11 @@ from __future__ import annotations
 import io
 import random
 import sys
+import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from copy import copy
 from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
@@ -24,7 +26,10 @@ from stepladder.feasible import Feasible
 from stepladder.feature import Categorical, Numeric
 from stepladder.goal import Goal
 from stepladder.methods.base import (
+    TOO_LATE,
+    Answer,
     Method,
+    Question,
     ReferenceTable,
     choice,
     number,
@@ -32,7 +37,7 @@ from stepladder.methods.base import (
     standing,
     whole,
 )
-from stepladder.methods.pace import Pace
+from stepladder.methods.pace import TimeUpError
 from stepladder.path import Outcome, Path
 from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask, Space
@@ -145,32 +150,42 @@ class DiCE(Method):
 
     # ---- recourse -------------------------------------------------------------------------
 
-    def _answer(self, feasible: Feasible, scores: Floats, pace: Pace) -> list[list[Path]]:
+    def answer(self, question: Question) -> Answer:
         routes: list[list[Path]] = []
-        for i, score in enumerate(scores):
-            person = feasible.take(slice(i, i + 1))
-            if pace.expired:
-                reason = "the time budget ended before this person's turn"
-                late = standing(self.space_, person.start[0], score, Outcome.TIMED_OUT, reason)
-                routes.append([late] * self.paths)
-                continue
-            rows, reason = self._found(person)
-            points = rows if self.is_published else self.space_.to_points(rows)
-            paths, dropped = offered(
-                person,
-                scores[i : i + 1],
-                [[point[None] for point in points]],
-                self.scorer_,
-                self.paths,
-                checked=not self.is_published,
-                reason=reason,
-            )
-            routes += paths
-            self.dropped_ += dropped
-            pace.reached(i + 1)
-        return routes
+        dropped = 0
+        for i, score in enumerate(question.scores):
+            person = question.feasible.take(slice(i, i + 1))
+            try:
+                paths, broken = self._paths_of(person, score, question)
+            except TimeUpError:
+                late = standing(self.space_, person.start[0], score, Outcome.TIMED_OUT, TOO_LATE)
+                paths, broken = [late] * self.paths, 0
+            routes.append(paths)
+            dropped += broken
+            question.pace.reached(i + 1)
+        return Answer(routes, dropped)
 
-    def _found(self, person: Feasible) -> tuple[Floats, str]:
+    def _paths_of(
+        self, person: Feasible, score: float, question: Question
+    ) -> tuple[list[Path], int]:
+        """One person's paths, and how many more were dropped."""
+        if question.pace.expired:
+            raise TimeUpError
+        scorer = question.scorer
+        rows, reason = self._found(person, scorer)
+        points = rows if self.is_published else self.space_.to_points(rows)
+        paths, dropped = offered(
+            person,
+            np.array([score]),
+            [[point[None] for point in points]],
+            scorer,
+            self.paths,
+            checked=not self.is_published,
+            reason=reason,
+        )
+        return paths[0], dropped
+
+    def _found(self, person: Feasible, scorer: Scorer) -> tuple[Floats, str]:
         """What DiCE finds for one person: rows as declared to it, and why they aren't more."""
         none = np.empty((0, len(self.declared_.levels)))
         start = person.start[0]
@@ -183,7 +198,7 @@ class DiCE(Method):
         if not len(vary):
             return none, "DiCE: Some features need to be varied for generating counterfactuals."
         if self.algorithm == "random":
-            rows = self._sampled(start, vary, low, high, seed)
+            rows = self._sampled(start, vary, low, high, seed, scorer)
             reason = f"DiCE found {len(rows)} rows that meet the goal by random sampling"
             if self.is_published and len(rows) < self.paths:
                 return none, reason
@@ -195,15 +210,15 @@ class DiCE(Method):
             reason = f"DiCE found {len(rows)} rows"
         if self.sparsity and self.algorithm != "genetic" and len(rows):
             sparser = _library().sparser
-            rows = sparser(self.declared_, rows, start, self._data.reach, self._met)
+            rows = sparser(self.declared_, rows, start, self._data.reach, self._meets(scorer))
             if not self.is_published:  # the search may go one unit past the person's own value
                 rows = np.clip(rows, person.lower, person.upper)
         return rows, reason
 
-    def _met(self, rows: Floats) -> Mask:
-        scorer = self.scorer_
+    def _meets(self, scorer: Scorer) -> Callable[[Floats], Mask]:
+        """Whether rows, as they're declared to DiCE, meet the goal."""
         score = scorer.score_points if self.is_published else scorer.score
-        return scorer.met(score(rows))
+        return lambda rows: scorer.met(score(rows))
 
     def _permitted(self, person: Feasible) -> tuple[Any, Floats, Floats]:
         """Which columns may vary, and from where to where: within the table, on DiCE's grid."""
@@ -219,7 +234,9 @@ class DiCE(Method):
         free = (person.lower[0] < person.upper[0]) & (low <= high)
         return np.flatnonzero(free), low, high
 
-    def _sampled(self, start: Floats, vary: Any, low: Floats, high: Floats, seed: int) -> Floats:
+    def _sampled(
+        self, start: Floats, vary: Any, low: Floats, high: Floats, seed: int, scorer: Scorer
+    ) -> Floats:
         declared = self.declared_
         ranges = [
             range(levels) if levels else (low[c], high[c])
@@ -230,7 +247,7 @@ class DiCE(Method):
             start,
             vary,
             ranges,
-            self._met,
+            self._meets(scorer),
             paths=self.paths,
             samples=self.samples,
             seed=seed,
@@ -241,7 +258,9 @@ class DiCE(Method):
         self, person: Feasible, vary: Any, low: Floats, high: Floats, seed: int
     ) -> Floats:
         """What one of the library's other searches finds."""
-        declared, explainer, start = self.declared_, self._explainer, person.start[0]
+        declared, start = self.declared_, person.start[0]
+        explainer = copy(self._explainer)  # the library keeps what it was asked on itself
+        explainer.data_interface = copy(self._data)
         names, query = declared.names, declared.frame(person.start)
         limits = {names[c]: [low[c], high[c]] for c in vary if not declared.levels[c]}
         how: dict[str, Any] = {"permitted_range": limits}
@@ -251,7 +270,7 @@ class DiCE(Method):
             explainer.reachable = self._accepted[~person.stopped(self._accepted).any(axis=1)]
             if self.algorithm == "genetic" and self.iterations:
                 how["maxiterations"] = self.iterations
-        self._data.set_continuous_feature_indexes(query)
+        explainer.data_interface.set_continuous_feature_indexes(query)
         with _seeded(seed), redirect_stdout(io.StringIO()), np.errstate(all="ignore"):
             result = explainer._generate_counterfactuals(  # the public one draws a bar for each
                 query,
@@ -358,12 +377,19 @@ def _seed(random_state: int, start: Floats) -> int:
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """dice-ml draws from the global generators: they're seeded, and then put back as they were."""
-    numbers, choices = np.random.get_state(), random.getstate()  # noqa: NPY002
-    np.random.seed(seed)  # noqa: NPY002
-    random.seed(seed)
-    try:
-        yield
-    finally:
-        np.random.set_state(numbers)  # noqa: NPY002
-        random.setstate(choices)
+    """dice-ml draws from the global generators: they're seeded, and then put back as they were.
+
+    Two threads would seed them for each other, so there's one at a time.
+    """
+    with _ONE_AT_A_TIME:
+        numbers, choices = np.random.get_state(), random.getstate()  # noqa: NPY002
+        np.random.seed(seed)  # noqa: NPY002
+        random.seed(seed)
+        try:
+            yield
+        finally:
+            np.random.set_state(numbers)  # noqa: NPY002
+            random.setstate(choices)
+
+
+_ONE_AT_A_TIME = threading.Lock()

@@ -20,7 +20,10 @@ from stepladder.errors import ParameterError, PositivesError
 from stepladder.feasible import Feasible, allowed
 from stepladder.feature import Change, Numeric
 from stepladder.methods.base import (
+    TOO_LATE,
+    Answer,
     Method,
+    Question,
     ReferenceTable,
     choice,
     number,
@@ -42,8 +45,7 @@ from stepladder.methods.graphs import (
     Within,
     nearest_ends,
 )
-from stepladder.methods.pace import Pace
-from stepladder.path import Outcome, Path
+from stepladder.path import Outcome
 from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask
 
@@ -175,7 +177,8 @@ class FACE(Method):
 
     # ---- recourse -------------------------------------------------------------------------
 
-    def _answer(self, feasible: Feasible, scores: Floats, pace: Pace) -> list[list[Path]]:
+    def answer(self, question: Question) -> Answer:
+        feasible, scores, pace = question.feasible, question.scores, question.pace
         trails: list[list[Floats]] = []
         find = self._trails if self.checked else self._published_trails
         for i in range(len(feasible)):
@@ -188,7 +191,7 @@ class FACE(Method):
             feasible.take(slice(done)),
             scores[:done],
             trails,
-            self.scorer_,
+            question.scorer,
             self.paths,
             checked=self.checked,
             reason=(
@@ -197,12 +200,10 @@ class FACE(Method):
                 else f"fewer than {self.paths} positives can be reached along reference rows"
             ),
         )
-        self.dropped_ += dropped
         for start, score in zip(feasible.start[done:], scores[done:], strict=True):
-            reason = "the time budget ended before this person's turn"
-            path = standing(self.space_, start, score, Outcome.TIMED_OUT, reason)
+            path = standing(self.space_, start, score, Outcome.TIMED_OUT, TOO_LATE)
             routes.append([path] * self.paths)
-        return routes
+        return Answer(routes, dropped)
 
     def _trails(self, person: Feasible) -> list[Floats]:
         """The lightest paths by rows that the person could become."""

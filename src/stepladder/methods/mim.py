@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from stepladder.errors import ParameterError
-from stepladder.feasible import Feasible
 from stepladder.kernels.alpha import Alpha, Volcano
 from stepladder.kernels.direction import Positives, cluster_direction, prepare
-from stepladder.methods.base import Method, ReferenceTable, number, whole
-from stepladder.methods.pace import Pace
+from stepladder.methods.base import Answer, Method, Question, ReferenceTable, number, whole
+from stepladder.methods.pace import TimeUpError
 from stepladder.methods.step.published import Rules
 from stepladder.path import Outcome, Path
 from stepladder.space import Floats
@@ -89,8 +88,9 @@ class MIM(Method):
         toward[:, columns] -= cluster_direction(here, self.rejected_, self.alpha)
         return toward
 
-    def _answer(self, feasible: Feasible, scores: Floats, pace: Pace) -> list[list[Path]]:
-        space, scorer, rules = self.space_, self.scorer_, Rules(self.space_)
+    def answer(self, question: Question) -> Answer:
+        feasible, scores, scorer = question.feasible, question.scores, question.scorer
+        space, pace, rules = self.space_, question.pace, Rules(self.space_)
         going, points = np.arange(len(feasible)), space.to_points(feasible.start)
         shown = [[row] for row in feasible.start]
         scored = [[score] for score in scores]
@@ -101,7 +101,10 @@ class MIM(Method):
             people = feasible.take(going)
             after = people.project(rules.snapped(points + rules.kept(self._moves(points))))
             rows = people.snap(after)
-            score = scorer.score(rows)
+            try:
+                score = scorer.score(rows)
+            except TimeUpError:
+                break
             met, stuck = scorer.met(score), (after == points).all(axis=1)
             for i, row, value in zip(going, rows, score, strict=True):
                 shown[i].append(row)
@@ -122,10 +125,12 @@ class MIM(Method):
                     f"the score is {scored[i][-1]:.3f} after {steps} steps, the most allowed",
                 )
             )
-        return [
-            [Path(*ending, np.array(rows), space.to_points(np.array(rows)), np.array(row_scores))]
-            for ending, rows, row_scores in zip(endings, shown, scored, strict=True)
-        ]
+        return Answer(
+            [
+                [Path(*ending, np.array(rows), space.to_points(np.array(rows)), np.array(after))]
+                for ending, rows, after in zip(endings, shown, scored, strict=True)
+            ]
+        )
 
     def _moves(self, points: Floats) -> Floats:
         """The directions, rescaled to the step size."""

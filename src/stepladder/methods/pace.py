@@ -1,12 +1,15 @@
-"""How long a call may take, and how its caller is told how far it is."""
+"""How long a call may take, how large its questions to the model are, and how far it is."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Real
 from types import TracebackType
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stepladder.errors import ExtraError, ParameterError
 
@@ -14,8 +17,26 @@ Progress = bool | Callable[[int, int], None]
 """False: silent. True: a bar in the terminal (rich). A function: called with (done, total)."""
 
 
+SMALLEST = 100
+"""How many rows the model is asked about at first, and at least, when time is short: asked about
+few, many models take as long as about a hundred."""
+
+SHARE = 0.1
+"""What part of the time budget one question to the model may take."""
+
+FEW = 8
+"""How many people are answered at first, when time is short."""
+
+GROWTH = 8
+"""By how much a question, or a batch of people, may be larger than the one before."""
+
+
+class TimeUpError(Exception):
+    """The time budget has ended; whoever works on an answer returns what there is of it."""
+
+
 class Pace:
-    """One call's clock, progress and private releases.
+    """One call's clock, progress, questions to the model and private releases.
 
     `with Pace(...) as pace:` shows a bar only inside.
     """
@@ -34,14 +55,63 @@ class Pace:
         self.done = 0
         self.releases = 0
         """how many private releases the call has taken, where each is paid for"""
+        self.asked = 0
+        """how many rows the model was asked about"""
+        self.calls = 0
+        """in how many calls"""
         self._banked = 0
+        self._budget = time_budget
         self._deadline = None if time_budget is None else time.monotonic() + time_budget
+        self._most = SMALLEST  # rows in the next call, where time is short
         self._report = progress if callable(progress) else None
         self._bar: Any = _bar(total) if progress is True else None
 
     @property
     def expired(self) -> bool:
         return self._deadline is not None and time.monotonic() >= self._deadline
+
+    def parts(self, count: int) -> Iterator[slice]:
+        """The parts in which the model is asked about `count` rows, each to be asked when it comes.
+
+        Without a time budget it's one. With one, a part takes about `SHARE` of it at the speed of
+        the part before, so the clock decides how many rows go into a call, but never which are
+        asked; and where the budget has ended, `TimeUpError` comes instead of the next part.
+        """
+        start = 0
+        while start < count:
+            if self.expired:
+                raise TimeUpError
+            stop = count if self._budget is None else min(count, start + self._most)
+            self.calls += 1
+            self.asked += stop - start
+            began = time.monotonic()
+            yield slice(start, stop)
+            self._timed(stop - start, time.monotonic() - began)
+            start = stop
+
+    def batches(self, people: NDArray[np.intp], most: int) -> Iterator[NDArray[np.intp]]:
+        """People, up to `most` at a time, to be answered when they come; none once time is up.
+
+        With a time budget they come a few at first, and then as many as take about `SHARE` of it
+        at the speed of those before. So most of them are done when it ends, not all half done.
+        """
+        start, size = 0, most if self._budget is None else min(most, FEW)
+        while start < len(people) and not self.expired:
+            began = time.monotonic()
+            part = people[start : start + size]
+            yield part
+            start += len(part)
+            if self._budget is not None:
+                each = (time.monotonic() - began) / len(part)
+                in_time = int(SHARE * self._budget / max(each, 1e-9))
+                size = max(1, min(in_time, GROWTH * size, most))
+
+    def _timed(self, rows: int, seconds: float) -> None:
+        """Learn from a call how large the next may be."""
+        if self._budget is None:
+            return
+        in_time = int(SHARE * self._budget * rows / max(seconds, 1e-9))
+        self._most = max(SMALLEST, min(in_time, GROWTH * max(rows, SMALLEST)))
 
     def reached(self, count: int) -> None:
         """Say that `count` people beyond those banked are finished."""

@@ -354,7 +354,8 @@ class Walk:
             pace = Pace(1, progress=False, time_budget=None)
             labels = np.array(["this person"], dtype=object)
             try:
-                self._plan = list(self._planner.routes(self._row, labels, pace, self.locked)[0])
+                answer = self._planner.answer_all(self._row, labels, pace, self.locked)
+                self._plan = list(answer.paths[0])
             finally:
                 self._releases += pace.releases
             if self._followed is not None:

@@ -8,7 +8,6 @@ import pytest
 
 import stepladder as sl
 from stepladder.feasible import Feasible
-from stepladder.methods.pace import Pace
 from stepladder.methods.step import finish
 from stepladder.scorer import Scorer
 
@@ -49,20 +48,17 @@ def test_an_end_stays_where_no_row_before_it_counts():
 def test_a_change_that_isnt_needed_is_taken_back_and_the_needed_one_kept():
     asked = scorer(lambda rows: rows["a"] >= 1.0)
     ends = np.array([[1.0, 9.0, 2.0]])
-    kept = finish.taken_back(
-        ends, feasible(), np.ones(SPACE.width), asked, Pace(1, progress=False, time_budget=None)
-    )
+    kept = finish.taken_back(ends, feasible(), np.ones(SPACE.width), asked)
     assert kept.tolist() == [[1.0, 0.0, 0.0]]
 
 
 def test_of_two_changes_that_each_suffice_the_more_wasteful_goes():
     asked = scorer(lambda rows: (rows["a"] >= 1.0) | (rows["b"] >= 3.0))
-    pace = Pace(1, progress=False, time_budget=None)
     ends = np.array([[1.0, 3.0, 0.0]])
-    kept = finish.taken_back(ends, feasible(), np.ones(SPACE.width), asked, pace)
+    kept = finish.taken_back(ends, feasible(), np.ones(SPACE.width), asked)
     assert kept.tolist() == [[1.0, 0.0, 0.0]]
     heavy = np.array([10.0, 1.0, 1.0, 1.0, 1.0])  # now a is the hard one to change
-    kept = finish.taken_back(ends, feasible(), heavy, asked, pace)
+    kept = finish.taken_back(ends, feasible(), heavy, asked)
     assert kept.tolist() == [[0.0, 3.0, 0.0]]
 
 

@@ -8,7 +8,6 @@ import pytest
 
 import stepladder as sl
 from stepladder.feasible import Feasible
-from stepladder.methods.pace import Pace
 from stepladder.methods.step import finish
 from stepladder.methods.step.reference import Reference, metric_of
 from stepladder.methods.step.refine import refined
@@ -27,7 +26,6 @@ def nearer(
     judge,
     *,
     distance: dict[str, float] | None = None,
-    time_budget: float | None = None,
 ) -> np.ndarray:
     """The ends that paths of someone at (0, 0, clerk) get, who walked to `ends`."""
     rows, goals = np.array(ends, dtype=float), np.array(targets, dtype=float)
@@ -42,17 +40,15 @@ def nearer(
         metric=metric_of(distance or "euclidean", points, SPACE),
     )
     found = Targets(goals, points.reshape(*goals.shape[:2], -1), np.ones(goals.shape[:2], bool))
-    with Pace(1, progress=False, time_budget=time_budget) as pace:
-        return refined(
-            rows,
-            rows,
-            np.arange(len(ends)),
-            found,
-            Feasible.around(SPACE, np.zeros((len(ends), 3))),
-            positives,
-            Scorer(judge, SPACE, sl.Goal(0.5)),
-            pace,
-        )
+    return refined(
+        rows,
+        rows,
+        np.arange(len(ends)),
+        found,
+        Feasible.around(SPACE, np.zeros((len(ends), 3))),
+        positives,
+        Scorer(judge, SPACE, sl.Goal(0.5)),
+    )
 
 
 def sigmoid(a: float, b: float):
@@ -113,17 +109,10 @@ def test_of_two_ends_that_would_be_one_route_the_farther_stays_where_it_was():
     assert found[1].tolist() == [1.5, 6.0, 0.0]
 
 
-def test_out_of_time_the_ends_meet_the_goal_all_the_same():
-    ends = [[2.0, 2.0, 0.0]]
-    found = nearer(ends, [[[9.0, 9.0, 0.0]]], sigmoid(2, 1), time_budget=1e-9)
-    rows = pd.DataFrame(found[:, :2], columns=["a", "b"])
-    assert (sigmoid(2, 1)(rows) >= 0.5).all()
-
-
 def test_a_straight_line_turns_a_category_once_past_the_half():
     feasible = Feasible.around(SPACE, np.zeros((1, 3)))
-    rows = finish.straight(feasible, np.array([[4.0, 0.0, 2.0]]), np.array([4]), 6)
-    assert rows[0].tolist() == [[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 2], [4, 0, 2], [4, 0, 2]]
+    rows = finish.straight(feasible, np.array([[4.0, 0.0, 2.0]]), np.array([4]))
+    assert rows[0].tolist() == [[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 2], [4, 0, 2]]
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ to what it needs (`finish.py`).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from stepladder.feasible import Feasible
 from stepladder.kernels.alpha import Alpha
-from stepladder.methods.pace import Pace
+from stepladder.methods.base import Question
+from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step import finish, refine
 from stepladder.methods.step.mixed import mixed
 from stepladder.methods.step.reference import Reference
@@ -23,6 +25,9 @@ from stepladder.methods.step.targets import Targets, reachable, share
 from stepladder.path import Outcome, Path
 from stepladder.scorer import Scorer
 from stepladder.space import Floats
+
+FAR = 1000
+"""Nobody is advised to take more steps than this."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +70,36 @@ class Default:
     max_steps: int
     options: Options
 
-    def walk(
-        self,
-        feasible: Feasible,
-        scores: Floats,
-        reference: Reference,
-        scorer: Scorer,
-        pace: Pace,
-    ) -> list[list[Path]]:
+    def walk(self, question: Question, reference: Reference) -> list[list[Path]]:
         """The paths of n people, all advancing together."""
+        feasible, scorer, pace = question.feasible, question.scorer, question.pace
         count, k = len(feasible), reference.slots
-        replace = self.options.replace
+        targets = self._targets(feasible, reference, scorer, pace)
+        each = feasible.take(np.repeat(np.arange(count), k))
+        search = Search(
+            self.alpha, self.step_size, self.max_steps, self.options.latent, self.options.sharpen
+        )
+        trail = search.walk(each, np.repeat(question.scores, k), targets, reference, scorer, pace)
+        blame: dict[int, str] = {}
+        with suppress(TimeUpError):  # what is reached is good as it is, if not as short as could be
+            self.finish(trail, each, targets, reference, scorer)
+            alone = np.flatnonzero(~targets.valid.reshape(count, -1).any(axis=1))
+            blame = _blame(alone, feasible, reference, scorer)
+        late = pace.expired
+        points = np.split(
+            scorer.space.to_points(np.concatenate(trail.values)), np.cumsum(trail.steps + 1)[:-1]
+        )
+        paths = [
+            Path(*self._ending(path, trail, targets, reference, blame, late), *rows)
+            for path, rows in enumerate(zip(trail.values, points, trail.scores, strict=True))
+        ]
+        return [paths[i * k : (i + 1) * k] for i in range(count)]
+
+    def _targets(
+        self, feasible: Feasible, reference: Reference, scorer: Scorer, pace: Pace
+    ) -> Targets:
+        """Whom each path could lead to; as many as are found in time."""
+        count, k, replace = len(feasible), reference.slots, self.options.replace
         targets = reachable(
             feasible, reference, scorer, pace, ask=self.options.project, patient=not replace
         )
@@ -88,25 +112,7 @@ class Default:
             # Made-up positives have no more to say than rows put together from their values.
             short = np.unique(np.flatnonzero(~targets.valid.any(axis=1)) // k)
             self._mix(targets, short, feasible, reference, scorer, pace)
-        each = feasible.take(np.repeat(np.arange(count), k))
-        search = Search(
-            self.alpha, self.step_size, self.max_steps, self.options.latent, self.options.sharpen
-        )
-        trail = search.walk(each, np.repeat(scores, k), targets, reference, scorer, pace)
-        if not pace.expired:
-            self.finish(trail, each, targets, reference, scorer, pace)
-        late = pace.expired
-        alone = np.flatnonzero(~targets.valid.reshape(count, -1).any(axis=1))
-        blame = _blame(alone, feasible, reference, scorer) if len(alone) and not late else {}
-        taken = np.arange(trail.values.shape[1]) <= trail.steps[:, None]
-        rows, scored = trail.values[taken], trail.scores[taken]
-        points, paths = scorer.space.to_points(rows), []
-        ends = np.cumsum(trail.steps + 1)
-        for path, (end, length) in enumerate(zip(ends, trail.steps + 1, strict=True)):
-            part = slice(end - length, end)
-            outcome, reason = self._ending(path, trail, targets, reference, blame, late)
-            paths.append(Path(outcome, reason, rows[part], points[part], scored[part]))
-        return [paths[i * k : (i + 1) * k] for i in range(count)]
+        return targets
 
     @staticmethod
     def _mix(
@@ -119,9 +125,12 @@ class Default:
     ) -> None:
         """Give some people's paths without any target one that is put together. In place."""
         slots = reference.slots
-        if not len(people) or pace.expired:
+        if not len(people):
             return
-        rows, met = mixed(feasible.take(people), reference, scorer, pace)
+        try:
+            rows, met = mixed(feasible.take(people), reference, scorer, pace)
+        except TimeUpError:
+            return
         paths = (people[:, None] * slots + np.arange(slots)).ravel()
         met &= ~targets.valid[paths].any(axis=1)
         paths = paths[met]
@@ -136,7 +145,6 @@ class Default:
         targets: Targets | None,
         reference: Reference,
         scorer: Scorer,
-        pace: Pace,
     ) -> None:
         """Bring paths that reached the goal nearer, pare them down and lay them again. In place.
 
@@ -145,25 +153,28 @@ class Default:
         done, options = np.flatnonzero(trail.reached), self.options
         if not len(done) or not (options.shorten or options.refine or options.take_back):
             return
-        own, rows, steps = feasible.take(done), trail.values[done], trail.steps[done]
-        last = np.arange(len(done)), steps
-        ends, turned = rows[last], done[:0]
+        own, steps = feasible.take(done), trail.steps[done]
+        trails = [trail.values[path].copy() for path in done]
+        walked = np.array([rows[-1] for rows in trails])
+        ends, turned = walked, done[:0]
         if options.shorten:
             ends = finish.shortened(trail, ends, done, feasible, scorer)
         if options.refine and targets is not None:
             own_targets = targets.take(done)
-            nearer = refine.refined(
-                ends, rows[last], done, own_targets, own, reference, scorer, pace
-            )
-            turned = self._layable(nearer, rows[last], own, steps)
+            nearer = refine.refined(ends, walked, done, own_targets, own, reference, scorer)
+            turned = self._layable(nearer, walked, own, steps)
+            ends = ends.copy()
             ends[turned] = nearer[turned]
         if options.take_back:
-            ends = finish.taken_back(ends, own, reference.weights, scorer, pace)
-        rows[last] = ends
-        rows[turned] = finish.straight(own.take(turned), ends[turned], steps[turned], rows.shape[1])
+            ends = finish.taken_back(ends, own, reference.weights, scorer)
+        for rows, end in zip(trails, ends, strict=True):
+            rows[-1] = end
+        lines = finish.straight(own.take(turned), ends[turned], steps[turned])
+        for path, rows in zip(turned, lines, strict=True):
+            trails[path] = rows
         if options.refine or options.take_back:
-            rows, steps = finish.laid_again(rows, steps, ends, scorer.space, self.step_size)
-        finish.replay(trail, done, rows, steps, scorer)
+            trails = finish.laid(trails, ends, scorer.space, self.step_size)
+        finish.replay(trail, done, trails, scorer)
 
     def _layable(
         self, ends: Floats, walked: Floats, feasible: Feasible, steps: NDArray[np.int64]
@@ -192,8 +203,7 @@ class Default:
     ) -> tuple[Outcome, str]:
         """How a path ended, and why."""
         slots = reference.slots
-        steps = trail.steps[path]
-        score = trail.scores[path, steps]
+        score, steps = trail.scores[path][-1], len(trail.scores[path]) - 1
         if trail.reached[path]:
             return Outcome.REACHED, "meets the goal"
         if late:
@@ -209,9 +219,15 @@ class Default:
             targets.points[path][targets.valid[path]] - trail.latent[path][reference.columns],
             axis=1,
         ).min()
+        more = left / self.step_size
+        way_out = (
+            f"{left:.1f} away: allow about {int(np.ceil(more))} more"
+            if more <= FAR
+            else f"more than {FAR:,} steps away, so a value of this row may be wrong"
+        )
         return Outcome.STEP_LIMIT, (
             f"the score is {score:.3f} after {steps} steps, the most allowed; a row that meets the "
-            f"goal is {left:.1f} away: allow about {int(np.ceil(left / self.step_size))} more"
+            f"goal is {way_out}"
         )
 
 
@@ -223,7 +239,9 @@ def _blame(
     For each, the positive that the fewest rules keep them from; and of those rules none that its
     row would meet the goal without giving up.
     """
-    names, said = feasible.space.schema.names, {}
+    names, said = feasible.space.schema.names, dict[int, str]()
+    if not len(people):
+        return said
     if reference.ranges is not None:  # what made-up rows are kept from says nothing
         way = "no row with what this person can't change was found that the model accepts"
         return dict.fromkeys(people.tolist(), way)
@@ -233,7 +251,7 @@ def _blame(
         nearest.append(int(stopped.sum(axis=1).argmin()))
         given_up.append(stopped[nearest[-1]])
     free = np.array(given_up)
-    projected = np.clip(reference.values[nearest], own.lower, own.upper)
+    projected = own.rounded(reference.found[nearest])
     row = np.where(free, reference.found[nearest], projected)
     rules = -1
     while free.sum() != rules:  # one that is kept may be spared once another is

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from stepladder.feasible import Feasible
 from stepladder.feature import Categorical
-from stepladder.methods.pace import Pace
 from stepladder.methods.step.search import Trail
 from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask, Space
@@ -57,9 +56,7 @@ def first_on_line(
     return ends
 
 
-def taken_back(
-    ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer, pace: Pace
-) -> Floats:
+def taken_back(ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer) -> Floats:
     """Ends (p, features) less every change that the goal doesn't need.
 
     Whole features go first, the most wasteful first; then what is left shrinks toward the start.
@@ -69,8 +66,6 @@ def taken_back(
     waste = _waste(ends, feasible, weights, scorer)
     order = np.argsort(-waste, axis=1, kind="stable")
     for rank in range(int((waste > 0).sum(axis=1).max(initial=0))):
-        if pace.expired:  # what isn't taken back by then stays: the path is good without it
-            return ends
         feature = order[:, rank]
         paths = np.flatnonzero(waste[np.arange(len(ends)), feature] > 0)
         trial = _reverted(ends, start, paths, feature[paths])
@@ -124,10 +119,35 @@ def between(feasible: Feasible, ends: Floats, shares: Floats) -> Floats:
     return many.rounded(rows.reshape(-1, rows.shape[2])).reshape(rows.shape)
 
 
-def straight(feasible: Feasible, ends: Floats, steps: Counts, width: int) -> Floats:
-    """Rows (p, width, features) in a line to the ends (p, features), in so many steps (p,)."""
-    shares = np.minimum(np.arange(width) / steps[:, None], 1.0)
-    return between(feasible, ends, np.repeat(shares[:, :, None], ends.shape[1], axis=2))
+def straight(feasible: Feasible, ends: Floats, steps: Counts) -> list[Floats]:
+    """For each of p paths its rows (steps + 1, features) in a line to its end (p, features)."""
+    path = np.repeat(np.arange(len(steps)), steps + 1)
+    firsts = np.cumsum(steps + 1) - (steps + 1)
+    shares = (np.arange(len(path)) - firsts[path]) / steps[path]
+    each = np.repeat(shares[:, None, None], ends.shape[1], axis=2)
+    rows = between(feasible.take(path), ends[path], each)[:, 0]
+    return np.split(rows, firsts[1:])[: len(steps)]
+
+
+def laid(trails: list[Floats], ends: Floats, space: Space, step_size: float) -> list[Floats]:
+    """Trails turned toward nearer ends (p, features) by `laid_again`, those of a length together.
+
+    A trail is padded to at most twice its length, so that a long one costs others no room.
+    """
+    steps = np.array([len(rows) - 1 for rows in trails])
+    turned = list(trails)
+    size = np.ceil(np.log2(steps + 1))
+    for like in np.unique(size):
+        paths = np.flatnonzero(size == like)
+        width = int(steps[paths].max()) + 1
+        padded = np.empty((len(paths), width, ends.shape[1]))
+        for i, path in enumerate(paths):
+            padded[i, : steps[path] + 1] = trails[path]
+            padded[i, steps[path] + 1 :] = trails[path][-1]
+        rows, counts = laid_again(padded, steps[paths], ends[paths], space, step_size)
+        for path, own, count in zip(paths, rows, counts, strict=True):
+            turned[path] = own[: count + 1]
+    return turned
 
 
 def laid_again(
@@ -176,18 +196,13 @@ def _kept(points: Floats, steps: Counts, step_size: float) -> Mask:
     return kept
 
 
-def replay(
-    trail: Trail, paths: NDArray[np.intp], rows: Floats, steps: Counts, scorer: Scorer
-) -> None:
-    """Score new rows (p, s + 1, features) of some paths, and cut each at the first that counts."""
-    width = rows.shape[1]
-    walked = (np.arange(width) <= steps[:, None]) & (np.arange(width) > 0)
-    scores = np.full(rows.shape[:2], np.nan)
-    scores[walked] = scorer.score(rows[walked])
-    scores[:, 0] = trail.scores[paths, 0]
-    met = np.zeros_like(walked)
-    met[walked] = scorer.met(scores[walked])
-    sure = met.any(axis=1)  # all of them, but for a model that answers differently when asked again
-    trail.values[paths[sure]] = rows[sure]
-    trail.scores[paths[sure]] = scores[sure]
-    trail.steps[paths[sure]] = met[sure].argmax(axis=1)
+def replay(trail: Trail, paths: NDArray[np.intp], trails: list[Floats], scorer: Scorer) -> None:
+    """Score the new rows (steps + 1, features) of some paths, each cut at the first that counts."""
+    scores = scorer.score(np.concatenate([rows[1:] for rows in trails]))
+    ends = np.cumsum([len(rows) - 1 for rows in trails])
+    for path, rows, after in zip(paths, trails, np.split(scores, ends[:-1]), strict=True):
+        met = scorer.met(after)
+        if met.any():  # as ever, but for a model that answers differently when asked again
+            steps = int(met.argmax()) + 1
+            trail.values[path] = rows[: steps + 1]
+            trail.scores[path] = np.concatenate([trail.scores[path][:1], after[:steps]])

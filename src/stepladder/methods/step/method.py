@@ -14,7 +14,7 @@ from stepladder.clusters import Clusterer, finds_own_number, partition
 from stepladder.errors import ParameterError
 from stepladder.feasible import Feasible, allowed
 from stepladder.kernels.alpha import Alpha, Unit, Volcano
-from stepladder.methods.base import Method, ReferenceTable, number, whole
+from stepladder.methods.base import Answer, Method, Question, ReferenceTable, number, whole
 from stepladder.methods.pace import Pace
 from stepladder.methods.step import private
 from stepladder.methods.step.default import Default, Options
@@ -26,7 +26,6 @@ from stepladder.methods.step.reference import (
     metric_of,
     without_outlying,
 )
-from stepladder.path import Path
 from stepladder.privacy.accountant import Budget
 from stepladder.privacy.mechanism import bounded
 from stepladder.privacy.pay import Guarantee, Pay, PayOnce, PayPerDirection, paid_by
@@ -311,7 +310,9 @@ class StEP(Method):
         chosen = np.random.default_rng(self.random_state).permutation(len(values))[:SAMPLE]
         pace = Pace(len(chosen), progress=False, time_budget=None)
         feasible = Feasible.around(scorer.space, values[chosen])
-        routes = self._walker().walk(feasible, scores[chosen], reference, scorer, pace)
+        nobody = np.zeros(len(chosen), dtype=np.intp)
+        question = Question(feasible, scores[chosen], scorer, pace, twins=nobody)
+        routes = self._walker().walk(question, reference)
         return without_outlying(reference, routes, self.paths)
 
     # ---- recourse -------------------------------------------------------------------------
@@ -343,8 +344,8 @@ class StEP(Method):
             statement=self.privacy.budget.statement,
         )
 
-    def _answer(self, feasible: Feasible, scores: Floats, pace: Pace) -> list[list[Path]]:
-        return self._walker().walk(feasible, scores, self.reference_, self.scorer_, pace)
+    def answer(self, question: Question) -> Answer:
+        return Answer(self._walker().walk(question, self.reference_))
 
     def walk(self, row: Any, *, locked: Iterable[str] = ()) -> Walk:
         """One person's loop with the program, from the row they have today."""
@@ -378,6 +379,6 @@ class StEP(Method):
                 self.step_size,
                 self.max_steps,
                 self.noise,
-                np.random.default_rng(self.random_state),
+                self.random_state,
             )
         return Default(self.alpha, self.step_size, self.max_steps, self.options)

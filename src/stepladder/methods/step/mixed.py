@@ -109,7 +109,10 @@ def _starts(each: Feasible, reference: Reference, scorer: Scorer) -> tuple[Float
             continue
         some = members[np.unique(np.linspace(0, len(members) - 1, STARTS).astype(np.intp))]
         own = each.take(slice(None, None, reference.slots * TRIES))
-        many = np.clip(reference.values[some], own.lower[:, None], own.upper[:, None])
+        many = np.stack(
+            [own.rounded(np.broadcast_to(row, own.start.shape)) for row in reference.found[some]],
+            axis=1,
+        )
         found = _margins(many, scorer)
         order = np.argsort(-found, axis=1, kind="stable")
         best = order[:, np.arange(TRIES) % order.shape[1]]  # a small cluster's are tried again

@@ -30,8 +30,8 @@ from stepladder.errors import (
 from stepladder.feasible import Feasible, allowed
 from stepladder.feature import Categorical, Change
 from stepladder.kernels.alpha import Alpha
-from stepladder.methods.base import standing
-from stepladder.methods.pace import Pace
+from stepladder.methods.base import TOO_LATE, Question, standing
+from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.default import Default, Options
 from stepladder.methods.step.mixed import climb, declared, margins_of
 from stepladder.methods.step.reference import Reference
@@ -209,18 +209,11 @@ class Paid:
     options: Options
     next_only: bool = False
 
-    def walk(
-        self,
-        feasible: Feasible,
-        scores: Floats,
-        reference: Reference,
-        scorer: Scorer,
-        pace: Pace,
-    ) -> list[list[Path]]:
+    def walk(self, question: Question, reference: Reference) -> list[list[Path]]:
         """The paths of n people, one after the other."""
-        routes = []
-        for i, score in enumerate(scores):
-            person = feasible.take(slice(i, i + 1))
+        routes, scorer, pace = [], question.scorer, question.pace
+        for i, score in enumerate(question.scores):
+            person = question.feasible.take(slice(i, i + 1))
             routes.append(self._paths_of(person, float(score), reference, scorer, pace))
             pace.reached(i + 1)
         return routes
@@ -231,8 +224,7 @@ class Paid:
         """One person's k paths, all advancing together: a step of all of them is one query."""
         k = reference.slots
         if pace.expired:
-            reason = "the time budget ended before this person's turn"
-            return [standing(scorer.space, person.start[0], score, Outcome.TIMED_OUT, reason)] * k
+            return [standing(scorer.space, person.start[0], score, Outcome.TIMED_OUT, TOO_LATE)] * k
         each = person.take(np.zeros(k, dtype=np.intp))
         try:
             trail, alone = self._trail(each, score, reference, scorer, pace)
@@ -241,13 +233,11 @@ class Paid:
                 raise
             reason = "the privacy budget is used up, so no direction was asked for"
             return [standing(scorer.space, person.start[0], score, Outcome.STALLED, reason)] * k
-        if not pace.expired:
+        with suppress(TimeUpError):
             usual = Default(self.alpha, self.step_size, self.max_steps, self.options)
-            usual.finish(trail, each, None, reference, scorer, pace)
+            usual.finish(trail, each, None, reference, scorer)
         paths = []
-        for c, steps in enumerate(trail.steps):
-            taken = slice(0, steps + 1)
-            values, after = trail.values[c, taken], trail.scores[c, taken]
+        for c, (values, after) in enumerate(zip(trail.values, trail.scores, strict=True)):
             outcome, reason = self._ending(trail, c, bool(alone[c]), pace.expired)
             paths.append(Path(outcome, reason, values, scorer.space.to_points(values), after))
         return paths
@@ -257,49 +247,46 @@ class Paid:
     ) -> tuple[Trail, Mask]:
         """Where k paths of one person lead, and which went by the model alone in the end."""
         k, start = len(each), scorer.space.to_points(each.start)
-        trail = Trail(
-            values=each.start[:, None],
-            scores=np.full((k, 1), score),
-            steps=np.zeros(k, dtype=np.int64),
-            reached=np.zeros(k, dtype=bool),
-            stalled=np.zeros(k, dtype=bool),
-            before=start.copy(),
-            latent=start,
-        )
+        trail = Trail.begun(start)
         enquiry = Enquiry(self, each.take(slice(0, 1)), scorer)
-        walked, scored = [each.start], [np.full(k, score)]
+        took, rows, scored = [np.arange(k)], [each.start], [np.full(k, score)]
         aims = np.full_like(start, np.nan)
         toward = np.zeros((k, int(reference.columns.sum())))
-        for _ in range(self.max_steps):
-            going = ~trail.reached & ~trail.stalled
-            if not going.any() or pace.expired:
-                break
-            asking = going & np.isnan(aims).any(axis=1)
-            if asking.any():
-                toward, lost = self._asked(enquiry, toward, trail, reference.columns, pace)
-                self._aim(aims, asking & lost, trail, each, scorer, pace)
-            going &= ~trail.stalled
-            trail.before[going] = trail.latent[going]
-            self._move(trail, going, toward, aims, each, reference)
-            rows = np.where(going[:, None], each.snap(trail.latent), walked[-1])
-            walked.append(rows)
-            scored.append(np.where(going, scorer.score(rows), scored[-1]))
-            trail.steps[going] += 1
-            trail.reached[going] = scorer.met(scored[-1][going])
-            there = going & ~trail.reached & (trail.latent == aims).all(axis=1)
-            aims[there] = np.nan  # a row refused that was accepted before: ask again
-        trail.values, trail.scores = np.stack(walked, axis=1), np.stack(scored, axis=1)
+        with suppress(TimeUpError):
+            for step in range(self.max_steps):
+                going = ~trail.reached & ~trail.stalled
+                if not going.any() or pace.expired:
+                    break
+                asking = going & np.isnan(aims).any(axis=1)
+                if asking.any():
+                    toward, lost = self._asked(
+                        enquiry, toward, trail, reference.columns, pace, first=step == 0
+                    )
+                    self._aim(aims, asking & lost, trail, each, scorer, pace)
+                going &= ~trail.stalled
+                trail.before[going] = trail.latent[going]
+                self._move(trail, going, toward, aims, each, reference)
+                paths = np.flatnonzero(going)
+                seen = each.snap(trail.latent)[paths]
+                after = scorer.score(seen)
+                took.append(paths)
+                rows.append(seen)
+                scored.append(after)
+                trail.reached[paths] = scorer.met(after)
+                there = going & ~trail.reached & (trail.latent == aims).all(axis=1)
+                aims[there] = np.nan  # a row refused that was accepted before: ask again
+        trail.walked(took, rows, scored)
         return trail, np.asarray(~np.isnan(aims).any(axis=1))
 
     @staticmethod
     def _asked(
-        enquiry: Enquiry, before: Floats, trail: Trail, columns: Mask, pace: Pace
+        enquiry: Enquiry, before: Floats, trail: Trail, columns: Mask, pace: Pace, *, first: bool
     ) -> tuple[Floats, Mask]:
         """New directions (k, m), and which of the paths have none to follow (any more)."""
         try:
             latest = enquiry.directions(trail.latent[:, columns], pace)
         except BudgetError:
-            if not trail.steps.any():
+            if first:
                 raise
             return before, np.ones(len(before), dtype=bool)  # what was paid for isn't thrown away
         turned = (latest * before).sum(axis=1) < 0
@@ -375,8 +362,7 @@ class Paid:
 
     def _ending(self, trail: Trail, path: int, alone: bool, late: bool) -> tuple[Outcome, str]:
         """How a path ended, and why."""
-        steps = trail.steps[path]
-        score = trail.scores[path, steps]
+        score, steps = trail.scores[path][-1], len(trail.scores[path]) - 1
         if trail.reached[path]:
             by = ", led by the model alone from where directions gave out"
             return Outcome.REACHED, "meets the goal" + (by if alone else "")
@@ -400,11 +386,12 @@ class Enquiry:
     def directions(self, points: Floats, pace: Pace) -> Floats:
         """One noisy direction from each of the k points to its own cluster, once it's paid."""
         pay, multiplier = self.paid.pay, self.paid.held.multiplier
+        positives = self.positives  # first, since time may be up before they're found
         pay.budget.spend(multiplier, "directions")
         pace.releases += 1
         return noisy_directions(
             points,
-            *self.positives,
+            *positives,
             self.paid.alpha,
             multiplier,
             neighbours=pay.budget.neighbours,
@@ -425,7 +412,7 @@ class Enquiry:
         return space.to_points(rows[aimed_at])[:, space.changeable], held.clusters[aimed_at]
 
     def _meet_goal(self, rows: Floats) -> Mask:
-        scorer = self.scorer.apart()  # how many rows there are is nobody's business
+        scorer = self.scorer
         try:
             return scorer.met(scorer.score(rows))
         except ModelError:

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from zlib import crc32
 
 import numpy as np
 
 from stepladder.clusters import Labels
-from stepladder.feasible import Feasible
 from stepladder.feature import Categorical, Change, Numeric, Ordinal
 from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.direction import cluster_direction
-from stepladder.methods.pace import Pace
+from stepladder.methods.base import Question
+from stepladder.methods.pace import TimeUpError
 from stepladder.methods.step.reference import Reference
 from stepladder.path import Outcome, Path
-from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask, Space
 
 
@@ -96,34 +96,36 @@ class Published:
     step_size: float
     max_steps: int
     noise: float
-    rng: np.random.Generator
+    random_state: int
 
-    def walk(
-        self,
-        feasible: Feasible,
-        scores: Floats,
-        reference: Reference,
-        scorer: Scorer,
-        pace: Pace,
-    ) -> list[list[Path]]:
+    def walk(self, question: Question, reference: Reference) -> list[list[Path]]:
         """The paths of n people, all advancing together; of their rules only the changes count."""
-        starts = feasible.start
+        starts, scores = question.feasible.start, question.scores
+        scorer, pace = question.scorer, question.pace
         space, rules = scorer.space, Rules(scorer.space)
         k, count = reference.slots, len(starts) * reference.slots
         going = np.arange(count).reshape(-1, k).T.ravel()  # paths to one cluster stand together
         points = space.to_points(starts)[going // k]
         went, walked, scored = [going], [points], [scores[going // k]]
         timed_out = False
+        random = self._generators(starts, question.twins)
         for _ in range(self.max_steps):
             timed_out = pace.expired
             if timed_out or not len(going):
                 break
             moves = rules.kept(self._moves(points, going % k, reference))
             if self.noise:
-                drawn = self.rng.standard_normal((count, space.width))
-                moves = rules.disturbed(moves, self.noise, drawn[going])
-            points = rules.snapped(points + moves)
-            score = scorer.score_points(points)
+                drawn = np.zeros((len(starts), k, space.width))
+                for person in np.unique(going // k):
+                    drawn[person] = random[person].standard_normal((k, space.width))
+                moves = rules.disturbed(moves, self.noise, drawn[going // k, going % k])
+            ahead = rules.snapped(points + moves)
+            try:
+                score = scorer.score_points(ahead)
+            except TimeUpError:
+                timed_out = True
+                break
+            points = ahead
             went.append(going)
             walked.append(points)
             scored.append(score)
@@ -143,6 +145,16 @@ class Published:
             outcome, reason = self._ending(rows[part], row_scores[part], falls_short, timed_out)
             paths.append(Path(outcome, reason, values[part], rows[part], row_scores[part]))
         return [paths[i : i + k] for i in range(0, count, k)]
+
+    def _generators(self, starts: Floats, twins: Labels) -> list[np.random.Generator]:
+        """Where each person's noise comes from, whoever else with another row is asked about."""
+        if not self.noise:
+            return []
+        rows = [crc32(start.tobytes()) for start in starts]
+        return [
+            np.random.default_rng((self.random_state, row, twin))
+            for row, twin in zip(rows, twins.tolist(), strict=True)
+        ]
 
     def _moves(self, points: Floats, cluster: Labels, reference: Reference) -> Floats:
         """Equation 1 (t, columns) toward each point's cluster, rescaled to the step size.

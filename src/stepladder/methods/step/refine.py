@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from stepladder.feasible import Feasible
 from stepladder.feature import Categorical, Numeric
-from stepladder.methods.pace import Pace
 from stepladder.methods.step.finish import between, sizes
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.targets import Targets
@@ -52,7 +51,6 @@ def refined(
     feasible: Feasible,
     reference: Reference,
     scorer: Scorer,
-    pace: Pace,
 ) -> Floats:
     """Ends (p, features) that meet the goal too, and are as near or nearer.
 
@@ -65,7 +63,7 @@ def refined(
     aims, straight = _in_a_line(ends, walked, targets, feasible, weights, scorer)
     both = feasible.take(np.tile(np.arange(count), 2))
     tried, headed = np.concatenate([ends, straight]), np.concatenate([walked, aims])
-    tried = _spent(tried, headed, headed, both, weights, scorer, pace)
+    tried = _spent(tried, headed, headed, both, weights, scorer)
     far = _far(space, both.start, tried, weights).reshape(2, count)
     found = np.where((far[1] < far[0])[:, None], tried[count:], tried[:count])
     nearest = _nearest_of_each(paths // slots, far.min(axis=0))
@@ -74,7 +72,7 @@ def refined(
     upper = np.where(its.valid[:, :, None], its.values, -np.inf).max(axis=1)
     for _ in range(2):
         found[nearest] = _spent(
-            found[nearest], lower, upper, feasible.take(nearest), weights, scorer, pace
+            found[nearest], lower, upper, feasible.take(nearest), weights, scorer
         )
     far = _far(space, feasible.start, found, weights)
     alike = _alike(paths, slots, found, far, space)
@@ -137,15 +135,12 @@ def _spent(
     feasible: Feasible,
     weights: Floats,
     scorer: Scorer,
-    pace: Pace,
 ) -> Floats:
     """Ends with the change in them given out anew, within what `lower` and `upper` allow too.
 
     To minimise ‖x - start‖ where the score has the gradient g and a least value, x - start is λg,
     cut off at the limits, for the smallest λ that will do.
     """
-    if pace.expired:
-        return ends
     space, start = feasible.space, feasible.start
     lower = np.minimum(np.minimum(lower, ends), start)
     upper = np.maximum(np.maximum(upper, ends), start)

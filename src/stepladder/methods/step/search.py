@@ -16,7 +16,7 @@ from stepladder.feasible import Feasible
 from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.centre import centres
 from stepladder.kernels.distance import Metric, place
-from stepladder.methods.pace import Pace
+from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.targets import Targets
 from stepladder.scorer import Scorer
@@ -28,20 +28,39 @@ SHARPEST = 32.0
 
 @dataclass(eq=False)
 class Trail:
-    """Where t paths have been, s being the most steps any of them took."""
+    """Where t paths have been. Each holds its own rows only, however long others are."""
 
-    values: Floats
-    """(t, s + 1, features) the rows after each step, the start first"""
-    scores: Floats
-    """(t, s + 1)"""
-    steps: NDArray[np.int64]
-    """(t,) how many steps each path took; its last row stands in all places behind"""
+    values: list[Floats]
+    """for each path its rows (steps + 1, features), the start first"""
+    scores: list[Floats]
+    """for each path the scores (steps + 1,) of its rows"""
     reached: Mask
     stalled: Mask
     before: Floats
     """(t, columns) the latent point before the last step"""
     latent: Floats
     """(t, columns) the latent point"""
+
+    @classmethod
+    def begun(cls, points: Floats) -> Trail:
+        """Paths that stand at points (t, columns); what they walk is added by `walked`."""
+        nowhere = np.zeros(len(points), dtype=bool)
+        return cls([], [], nowhere, nowhere.copy(), points.copy(), points)
+
+    def walked(
+        self, took: list[NDArray[np.intp]], rows: list[Floats], scores: list[Floats]
+    ) -> None:
+        """Take up the rows and scores of each step in turn, for the paths that took it."""
+        path = np.concatenate(took)
+        order = path.argsort(kind="stable")  # by path, and by step within a path
+        ends = np.cumsum(np.bincount(path))[:-1]
+        self.values = np.split(np.concatenate(rows)[order], ends)
+        self.scores = np.split(np.concatenate(scores)[order], ends)
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """(t,) how many steps each path took"""
+        return np.array([len(rows) - 1 for rows in self.values], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -65,18 +84,10 @@ class Search:
     ) -> Trail:
         """Walk t paths, one for each row of `feasible`, all advancing together."""
         count, space, columns = len(feasible), feasible.space, reference.columns
-        points = space.to_points(feasible.start)
         stretch = reference.stretch(feasible)[:, columns]
-        trail = Trail(
-            values=feasible.start[:, None],
-            scores=scores[:, None],
-            steps=np.zeros(count, dtype=np.int64),
-            reached=np.zeros(count, dtype=bool),
-            stalled=np.zeros(count, dtype=bool),
-            before=points.copy(),
-            latent=points,
-        )
-        walked, scored = [feasible.start], [scores]
+        trail = Trail.begun(space.to_points(feasible.start))
+        shown = feasible.start.copy()
+        took, rows, scored = [np.arange(count)], [feasible.start], [scores]
         valid = targets.valid.copy()
         sharpness = np.ones(count)
         settled = np.full(count, -1)
@@ -90,28 +101,30 @@ class Search:
             distance = np.linalg.norm(gap / stretch[going], axis=1)
             arrived = distance <= self.step_size
             share = np.where(arrived, 1.0, self.step_size / np.maximum(distance, self.step_size))
-            trail.before[going] = trail.latent[going]
-            trail.latent[np.ix_(going, columns)] = np.where(
-                arrived[:, None], goals, here + gap * share[:, None]
-            )
-            rows = feasible.take(going).snap(trail.latent[going])
+            ahead = trail.latent[going]
+            ahead[:, columns] = np.where(arrived[:, None], goals, here + gap * share[:, None])
+            seen = feasible.take(going).snap(ahead)
             home = arrived & (settled[going] >= 0)
-            rows[home] = targets.values[going[home], settled[going[home]]]
-            walked.append(walked[-1].copy())
-            walked[-1][going] = rows
-            scored.append(scored[-1].copy())
-            scored[-1][going] = scorer.score(rows)
-            trail.steps[going] += 1
-            trail.reached[going] = scorer.met(scored[-1][going])
+            seen[home] = targets.values[going[home], settled[going[home]]]
+            try:
+                after = scorer.score(seen)
+            except TimeUpError:
+                break
+            took.append(going)
+            rows.append(seen)
+            scored.append(after)
+            trail.before[going], trail.latent[going] = trail.latent[going], ahead
+            trail.reached[going] = scorer.met(after)
             if not self.latent:
-                trail.latent[going] = space.to_points(rows)
-                arrived |= (rows == walked[-2][going]).all(axis=1)
+                trail.latent[going] = space.to_points(seen)
+                arrived |= (seen == shown[going]).all(axis=1)
+            shown[going] = seen
             self._sharpen(
                 trail, going, arrived, home, targets, valid, sharpness, settled, reference
             )
             unfinished = valid.any(axis=1) & ~trail.reached & ~trail.stalled
             pace.reached(int((~unfinished.reshape(-1, reference.slots).any(axis=1)).sum()))
-        trail.values, trail.scores = np.stack(walked, axis=1), np.stack(scored, axis=1)
+        trail.walked(took, rows, scored)
         return trail
 
     def _goals(

@@ -8,14 +8,15 @@ is what makes the search complete.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.feasible import Feasible
+from stepladder.feasible import Feasible, allowed
 from stepladder.kernels.distance import Metric, place
-from stepladder.methods.pace import Pace
+from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.reference import Reference
 from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask
@@ -40,12 +41,12 @@ UNASKED = -1
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """The targets of t paths, at most w each: values (t, w, features), points (t, w, columns)."""
+    """The targets of t paths: values (t, `ENOUGH`, features) and points (t, `ENOUGH`, columns)."""
 
     values: Floats
     points: Floats
     valid: Mask
-    """(t, w) which of them there are"""
+    """(t, `ENOUGH`) which of them there are"""
 
     def take(self, paths: Places) -> Targets:
         """Those of some of the paths."""
@@ -67,37 +68,39 @@ def reachable(
     with nothing near is left without, for others to `share` with it.
     """
     n, k = len(feasible), reference.slots
-    screening = Screening(feasible, reference, scorer if ask else None, pace)
-    counts = screening.run(reference.members, np.ones((n, k), dtype=bool), patient)
-    # Who finds nothing in any cluster may still become a positive that is in none.
-    lost = np.asarray(counts.sum(axis=1) == 0)
-    if lost.any() and len(reference.strays):
-        nothing = reference.strays[:0]
-        members = [reference.strays, *[nothing] * (k - 1)]
-        screening.run(members, np.repeat(lost[:, None], k, axis=1), patient)
+    screening = Screening(feasible, reference, scorer if ask else None)
+    with suppress(TimeUpError):
+        counts = screening.run(reference.members, np.ones((n, k), dtype=bool), patient, pace)
+        # Who finds nothing in any cluster may still become a positive that is in none.
+        lost = np.asarray(counts.sum(axis=1) == 0)
+        if lost.any() and len(reference.strays):
+            nothing = reference.strays[:0]
+            members = [reference.strays, *[nothing] * (k - 1)]
+            screening.run(members, np.repeat(lost[:, None], k, axis=1), patient, pace)
     return screening.targets()
 
 
 class Screening:
     """The asking for n people: what has been asked and found so far."""
 
-    def __init__(
-        self, feasible: Feasible, reference: Reference, scorer: Scorer | None, pace: Pace
-    ) -> None:
-        self.feasible, self.reference, self.scorer, self.pace = feasible, reference, scorer, pace
+    def __init__(self, feasible: Feasible, reference: Reference, scorer: Scorer | None) -> None:
+        self.feasible, self.reference, self.scorer = feasible, reference, scorer
         self.paths: list[Places] = []
         self.positives: list[Places] = []
-        if pace.expired:
-            return
         self.distances = _projected_distances(feasible, reference)
         self.asked = np.zeros(self.distances.shape, dtype=bool)
-        # People with the same box project alike, so the model is asked about a row once for all.
-        box = np.concatenate([feasible.lower, feasible.upper], axis=1)
+        # People with the same box project alike, so the model is asked about a row once for all;
+        # but who has a value that others couldn't take may keep it.
+        start = feasible.start
+        own = np.where(start == allowed(feasible.space, start), np.inf, start)
+        box = np.concatenate([feasible.lower, feasible.upper, own], axis=1)
         profiles, profile = np.unique(box, axis=0, return_inverse=True)
         self.profile = profile.reshape(-1)  # NumPy 2.0 gives it an axis more
         self.known = np.full((len(profiles), len(reference.values)), UNASKED, dtype=np.int8)
 
-    def run(self, members: list[Places], wanted: Mask, patient: bool) -> NDArray[np.int64]:
+    def run(
+        self, members: list[Places], wanted: Mask, patient: bool, pace: Pace
+    ) -> NDArray[np.int64]:
         """Ask about the members of each path's cluster for the paths `wanted` (n, k).
 
         Returns how many targets each path has got (n, k).
@@ -107,7 +110,7 @@ class Screening:
         counts = np.zeros((n, k), dtype=np.int64)
         undecided = wanted & (sizes > 0)
         block = FIRST
-        while undecided.any() and not self.pace.expired:
+        while undecided.any() and not pace.expired:
             path, positive = self._next_block(undecided, members, block)
             if self.scorer is not None:
                 met = self._meets_goal(path // k, positive, self.scorer)
@@ -153,10 +156,9 @@ class Screening:
         fresh = np.flatnonzero(self.known[profile, positives] == UNASKED)
         cells, first = np.unique(profile[fresh] * count + positives[fresh], return_index=True)
         for start in range(0, len(cells), AT_ONCE):
-            if self.pace.expired:
-                break
             part = fresh[first[start : start + AT_ONCE]]
-            rows = _projected(self.feasible, people[part], self.reference.values[positives[part]])
+            own = self.feasible.take(people[part])
+            rows = own.rounded(self.reference.found[positives[part]])
             met = scorer.met(scorer.score(rows))
             self.known.flat[cells[start : start + AT_ONCE]] = met
         return np.asarray(self.known[profile, positives] == 1)
@@ -203,11 +205,6 @@ def _farther_half(targets: Targets, path: int) -> Places:
     return np.asarray(places[from_far < from_first])
 
 
-def _projected(feasible: Feasible, people: Places, values: Floats) -> Floats:
-    """π on values: allowed ones stay so, for the ends of each interval are allowed too."""
-    return np.clip(values, feasible.lower[people], feasible.upper[people])
-
-
 def _gathered(
     paths: list[Places], positives: list[Places], feasible: Feasible, reference: Reference
 ) -> Targets:
@@ -221,11 +218,11 @@ def _gathered(
     firsts = np.searchsorted(path, np.arange(count))
     rank = np.arange(len(path)) - firsts[path]
     path, positive, rank = (a[rank < ENOUGH] for a in (path, positive, rank))
-    width = max(int(rank.max(initial=0)) + 1, 1)
-    rows = _projected(feasible, path // k, reference.values[positive])
-    values = np.zeros((count, width, len(space.schema)))
-    points = np.zeros((count, width, int(reference.columns.sum())))
-    valid = np.zeros((count, width), dtype=bool)
+    rows = feasible.take(path // k).rounded(reference.found[positive])
+    # As wide as it can get: sums then have one order, whoever else is asked about.
+    values = np.zeros((count, ENOUGH, len(space.schema)))
+    points = np.zeros((count, ENOUGH, int(reference.columns.sum())))
+    valid = np.zeros((count, ENOUGH), dtype=bool)
     values[path, rank] = rows
     points[path, rank] = space.to_points(rows)[:, reference.columns]
     valid[path, rank] = True
@@ -235,8 +232,12 @@ def _gathered(
 def _projected_distances(feasible: Feasible, reference: Reference) -> Floats:
     """(n, N) squared distances from each person to each positive projected onto their set.
 
-    Good enough to tell near from far; the directions are computed exactly elsewhere.
+    Good enough to tell near from far; the directions are computed exactly elsewhere. Each is
+    computed for itself, not by a matrix product, whose last digit depends on the other rows in it:
+    that would let the order of two positives, and so a path, depend on who else is asked about.
     """
+    from scipy.spatial.distance import cdist
+
     columns, metric = reference.columns, reference.metric
     here = feasible.space.to_points(feasible.start)[:, columns]
     there = reference.points[:, columns]
@@ -248,10 +249,10 @@ def _projected_distances(feasible: Feasible, reference: Reference) -> Floats:
     x, y = here[:, ~held], there[:, ~held]
     weights = np.ones(len(held)) if metric is None or metric.ndim == 2 else metric**2
     if metric is not None and metric.ndim == 2:
-        x, y = place(x, metric), place(y, metric)
+        x, y = (x[:, None] * metric).sum(axis=2), place(y, metric)
     else:
         x, y = x * np.sqrt(weights[~held]), y * np.sqrt(weights[~held])
-    squared = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1) - 2.0 * (x @ y.T)
+    squared = cdist(x, y, "sqeuclidean")
     for j in np.flatnonzero(held):
         clipped = np.clip(there[:, j], low[:, [j]], high[:, [j]]) - here[:, [j]]
         squared += weights[j] * np.square(clipped, out=clipped)
