@@ -243,6 +243,21 @@ MODELS = {"islands": islands, "waves": waves, "thicket": thicket, "chequers": ch
 # ---- cases ----------------------------------------------------------------------------------
 
 
+def share_values(
+    schema: sl.Schema, asking: pd.DataFrame, reference: pd.DataFrame, rng: np.random.Generator
+) -> None:
+    """Give people some values that reference rows have too, undue decimals included. In place."""
+    for feature in schema.features:
+        name, rows = feature.name, rng.integers(len(reference), size=len(asking))
+        there = reference[name].iloc[rows].reset_index(drop=True)
+        shared = pd.Series(rng.random(len(asking)) < 0.5)
+        if feature.kind == "numeric":
+            low, high = feature.bounds
+            shared &= there.ge(-np.inf if low is None else low)
+            shared &= there.le(np.inf if high is None else high)
+        asking[name] = asking[name].where(~shared, there)
+
+
 @st.composite
 def cases(draw: st.DrawFn, *, most_rows: int = 60) -> Case:
     names = [f"f{i}" for i in range(draw(st.integers(1, 5)))]
@@ -268,7 +283,9 @@ def cases(draw: st.DrawFn, *, most_rows: int = 60) -> Case:
         return pd.DataFrame(built)
 
     reference = frame(count, inside=draw(st.booleans()), rough=rough)
-    asking = frame(people, inside=True, rough=False)
+    asking = frame(people, inside=True, rough=rough and draw(st.booleans()))
+    if draw(st.booleans()):
+        share_values(schema, asking, reference, rng)
     blank = Judge(schema, lambda points: points)
     model = MODELS[draw(st.sampled_from(sorted(MODELS)))](blank(reference), rng)
     judge = Judge(schema, model)

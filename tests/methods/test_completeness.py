@@ -150,6 +150,22 @@ def test_everyone_with_a_reachable_positive_gets_there(data):
     assert_promises_are_kept(case, data.draw(methods(count)))
 
 
+def test_who_has_an_odd_value_already_may_keep_it_on_the_way_to_one_who_has_it_too():
+    train = pd.DataFrame({"a": [0, 1, 0, 1], "b": [2.5, 2.5, 1, 1]})
+    schema = sl.Schema([sl.Numeric("a", integer=True), sl.Numeric("b", integer=True)])
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        return ((rows["a"] == 1) & (rows["b"] > 2.2)).to_numpy(dtype=float)
+
+    step = sl.StEP(paths=1).fit(train, model, schema=schema)
+    end = step.recourse(train.head(1)).final.iloc[0]
+    assert (end["outcome"], end["a"], end["b"]) == ("reached", 1, 2.5)
+    other = pd.DataFrame({"a": [0], "b": [2.3]}, index=["nobody has 2.3"])
+    both = step.recourse(pd.concat([train.head(1), other]))  # in one box, and yet not alike
+    assert both.status["outcome"].tolist() == ["reached", "unreachable"]
+    assert both.status["reason"][1].endswith("the rules on b")
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_what_a_person_gets_does_not_depend_on_who_else_asks(data):

@@ -229,15 +229,14 @@ class Method(ABC):
                 "the schema."
             )
         space, k = self.space_, self.slots
-        paths: list[list[Path]] = [[] for _ in values]
         whole = np.asarray(~np.isnan(values).any(axis=1))
         # Bounds that a row already breaks are bad input, whether or not that row is at the goal.
         Feasible.around(space, values[whole], labels[whole])
-        scores = self._scores_today(values, whole, pace)
-        met = np.zeros(len(values), dtype=bool)
-        met[~np.isnan(scores)] = self.scorer_.met(scores[~np.isnan(scores)])
         points = np.full((len(values), space.width), np.nan)
         points[whole] = space.to_points(values[whole])
+        scores, twins = np.full(len(values), np.nan), _twins(values)
+        paths: list[list[Path]] = [[] for _ in values]
+        dropped = 0
 
         def stay(i: int, outcome: Outcome, reason: str) -> None:
             paths[i] = [Path(outcome, reason, values[[i]], points[[i]], scores[[i]])] * k
@@ -245,35 +244,28 @@ class Method(ABC):
         for i in np.flatnonzero(~whole).tolist():
             names = [space.schema.names[f] for f in np.flatnonzero(np.isnan(values[i]))]
             stay(i, Outcome.MISSING_VALUE, f"no value for {', '.join(names)}")
-        for i in np.flatnonzero(met).tolist():
-            reason = f"already meets the goal with a score of {scores[i]:.3f}"
-            stay(i, Outcome.ALREADY_POSITIVE, reason)
-        asking = np.flatnonzero(whole & ~met)
-        pace.bank(len(values) - len(asking))
-        answered, dropped, twins = 0, 0, _twins(values)
+        pace.bank(int((~whole).sum()))
         scorer = self.scorer_.in_parts(pace.parts)
-        for part in pace.batches(asking, self.batch):
-            feasible = Feasible.around(space, values[part], locked=locked)
-            try:
-                answer = self.answer(Question(feasible, scores[part], scorer, pace, twins[part]))
-            except TimeUpError:
-                break
-            for i, found in zip(part, answer.paths, strict=True):
-                paths[i] = found
-            dropped += answer.dropped
-            answered += len(part)
-            pace.bank(len(part))
-        for i in asking[answered:]:
-            stay(i, Outcome.TIMED_OUT, TOO_LATE)
-        return Answer(paths, dropped)
-
-    def _scores_today(self, values: Floats, whole: Mask, pace: Pace) -> Floats:
-        """(n,) what the model says of people's rows; NaN for those without a value, or too late."""
-        scores, rows = np.full(len(values), np.nan), np.flatnonzero(whole)
         with suppress(TimeUpError):
-            for part in pace.parts(len(rows)):
-                scores[rows[part]] = self.scorer_.score(values[rows[part]])
-        return scores
+            for part in pace.batches(np.flatnonzero(whole), self.batch):
+                scores[part] = scorer.score(values[part])
+                met = scorer.met(scores[part])
+                for i in part[met].tolist():
+                    reason = f"already meets the goal with a score of {scores[i]:.3f}"
+                    stay(i, Outcome.ALREADY_POSITIVE, reason)
+                asking = part[~met]
+                feasible = Feasible.around(space, values[asking], locked=locked)
+                if len(asking):
+                    question = Question(feasible, scores[asking], scorer, pace, twins[asking])
+                    answer = self.answer(question)
+                    dropped += answer.dropped
+                    for i, found in zip(asking, answer.paths, strict=True):
+                        paths[i] = found
+                pace.bank(len(part))
+        for i, found in enumerate(paths):
+            if not found:
+                stay(i, Outcome.TIMED_OUT, TOO_LATE)
+        return Answer(paths, dropped)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "space_"):

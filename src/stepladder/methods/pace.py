@@ -24,9 +24,6 @@ few, many models take as long as about a hundred."""
 SHARE = 0.1
 """What part of the time budget one question to the model may take."""
 
-FEW = 8
-"""How many people are answered at first, when time is short."""
-
 GROWTH = 8
 """By how much a question, or a batch of people, may be larger than the one before."""
 
@@ -92,18 +89,19 @@ class Pace:
     def batches(self, people: NDArray[np.intp], most: int) -> Iterator[NDArray[np.intp]]:
         """People, up to `most` at a time, to be answered when they come; none once time is up.
 
-        With a time budget they come a few at first, and then as many as take about `SHARE` of it
-        at the speed of those before. So most of them are done when it ends, not all half done.
+        With a time budget the first comes alone, and then as many as take half of what is left at
+        the speed of those before: so most are done when it ends, instead of all half done.
         """
-        start, size = 0, most if self._budget is None else min(most, FEW)
+        start, size = 0, most if self._deadline is None else 1
         while start < len(people) and not self.expired:
             began = time.monotonic()
             part = people[start : start + size]
             yield part
             start += len(part)
-            if self._budget is not None:
-                each = (time.monotonic() - began) / len(part)
-                in_time = int(SHARE * self._budget / max(each, 1e-9))
+            if self._deadline is not None:
+                now = time.monotonic()
+                each = max((now - began) / len(part), 1e-9)
+                in_time = int((self._deadline - now) / 2 / each)
                 size = max(1, min(in_time, GROWTH * size, most))
 
     def _timed(self, rows: int, seconds: float) -> None:

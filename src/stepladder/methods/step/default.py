@@ -251,7 +251,7 @@ def _blame(
         nearest.append(int(stopped.sum(axis=1).argmin()))
         given_up.append(stopped[nearest[-1]])
     free = np.array(given_up)
-    projected = own.rounded(reference.found[nearest])
+    projected = reference.projected(own, np.array(nearest))
     row = np.where(free, reference.found[nearest], projected)
     rules = -1
     while free.sum() != rules:  # one that is kept may be spared once another is

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stepladder.feasible import Feasible, allowed
 from stepladder.feature import Numeric
 from stepladder.methods.pace import Pace
-from stepladder.methods.step.reference import Reference
+from stepladder.methods.step.reference import Reference, profiles
 from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask, Space
 
@@ -45,9 +45,7 @@ def mixed(
     feasible: Feasible, reference: Reference, scorer: Scorer, pace: Pace
 ) -> tuple[Floats, Mask]:
     """A row for each of n people's k paths (n · k, features), and which of them meet the goal."""
-    # People with the same box have the same rows to choose from, so the model is asked once.
-    box = np.concatenate([feasible.lower, feasible.upper], axis=1)
-    _, first, profile = np.unique(box, axis=0, return_index=True, return_inverse=True)
+    first, profile = profiles(feasible)
     each = feasible.take(np.repeat(first, reference.slots * TRIES))
     rows, margins = _starts(each, reference, scorer)
     tried = _tried(reference.values)
@@ -57,8 +55,8 @@ def mixed(
     margins = margins.reshape(-1, TRIES)
     best = np.arange(len(margins)), margins.argmax(axis=1)
     shape = (len(first), reference.slots)
-    ends = rows.reshape(*margins.shape, -1)[best].reshape(*shape, -1)[profile.reshape(-1)]
-    met = (margins[best] >= 0).reshape(shape)[profile.reshape(-1)]
+    ends = rows.reshape(*margins.shape, -1)[best].reshape(*shape, -1)[profile]
+    met = (margins[best] >= 0).reshape(shape)[profile]
     return ends.reshape(-1, rows.shape[1]), met.reshape(-1)
 
 
@@ -109,10 +107,9 @@ def _starts(each: Feasible, reference: Reference, scorer: Scorer) -> tuple[Float
             continue
         some = members[np.unique(np.linspace(0, len(members) - 1, STARTS).astype(np.intp))]
         own = each.take(slice(None, None, reference.slots * TRIES))
-        many = np.stack(
-            [own.rounded(np.broadcast_to(row, own.start.shape)) for row in reference.found[some]],
-            axis=1,
-        )
+        people = np.repeat(np.arange(len(own)), len(some))
+        many = reference.projected(own.take(people), np.tile(some, len(own)))
+        many = many.reshape(len(own), len(some), -1)
         found = _margins(many, scorer)
         order = np.argsort(-found, axis=1, kind="stable")
         best = order[:, np.arange(TRIES) % order.shape[1]]  # a small cluster's are tried again

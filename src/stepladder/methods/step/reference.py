@@ -12,7 +12,7 @@ import numpy as np
 
 from stepladder.clusters import Labels, outlying
 from stepladder.errors import ParameterError
-from stepladder.feasible import Feasible
+from stepladder.feasible import Feasible, allowed
 from stepladder.kernels.direction import Positives, prepare
 from stepladder.kernels.distance import Metric, weighting, whitening
 from stepladder.path import Outcome, Path
@@ -62,6 +62,15 @@ class Reference:
             weights[self.columns] = self.metric
         return weights
 
+    def projected(self, feasible: Feasible, positives: Labels) -> Floats:
+        """π: some positives, one for each of n people, as near as that person could come to it.
+
+        Allowed values stay so, for the ends of each interval are allowed too; and a value that the
+        person has already they may keep, even if nobody else may take it.
+        """
+        rows = np.clip(self.values[positives], feasible.lower, feasible.upper)
+        return np.where(self.found[positives] == feasible.start, feasible.start, rows)
+
     def stretch(self, feasible: Feasible) -> Floats:
         """(n, columns) how many times as long as usual a step may be for each of n people.
 
@@ -84,6 +93,19 @@ class Reference:
     def strays(self) -> Labels:
         """The positives in no cluster: noise, or a cluster of outliers that was dropped."""
         return np.flatnonzero(self.clusters < 0)
+
+
+def profiles(feasible: Feasible) -> tuple[Labels, Labels]:
+    """The first of the people with each profile, and which profile each of n people has.
+
+    People of one profile project alike, so the model is asked about a row once for all of them:
+    they have the same box, and the same values of their own that nobody else may take.
+    """
+    start = feasible.start
+    own = np.where(start == allowed(feasible.space, start), np.inf, start)
+    box = np.concatenate([feasible.lower, feasible.upper, own], axis=1)
+    _, first, profile = np.unique(box, axis=0, return_index=True, return_inverse=True)
+    return first, profile.reshape(-1)  # NumPy 2.0 gives it an axis more
 
 
 def metric_of(distance: Distance, points: Floats, space: Space) -> Metric | None:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.feasible import Feasible, allowed
+from stepladder.feasible import Feasible
 from stepladder.kernels.distance import Metric, place
 from stepladder.methods.pace import Pace, TimeUpError
-from stepladder.methods.step.reference import Reference
+from stepladder.methods.step.reference import Reference, profiles
 from stepladder.scorer import Scorer
 from stepladder.space import Floats, Mask
 
@@ -89,14 +89,8 @@ class Screening:
         self.positives: list[Places] = []
         self.distances = _projected_distances(feasible, reference)
         self.asked = np.zeros(self.distances.shape, dtype=bool)
-        # People with the same box project alike, so the model is asked about a row once for all;
-        # but who has a value that others couldn't take may keep it.
-        start = feasible.start
-        own = np.where(start == allowed(feasible.space, start), np.inf, start)
-        box = np.concatenate([feasible.lower, feasible.upper, own], axis=1)
-        profiles, profile = np.unique(box, axis=0, return_inverse=True)
-        self.profile = profile.reshape(-1)  # NumPy 2.0 gives it an axis more
-        self.known = np.full((len(profiles), len(reference.values)), UNASKED, dtype=np.int8)
+        first, self.profile = profiles(feasible)
+        self.known = np.full((len(first), len(reference.values)), UNASKED, dtype=np.int8)
 
     def run(
         self, members: list[Places], wanted: Mask, patient: bool, pace: Pace
@@ -157,8 +151,7 @@ class Screening:
         cells, first = np.unique(profile[fresh] * count + positives[fresh], return_index=True)
         for start in range(0, len(cells), AT_ONCE):
             part = fresh[first[start : start + AT_ONCE]]
-            own = self.feasible.take(people[part])
-            rows = own.rounded(self.reference.found[positives[part]])
+            rows = self.reference.projected(self.feasible.take(people[part]), positives[part])
             met = scorer.met(scorer.score(rows))
             self.known.flat[cells[start : start + AT_ONCE]] = met
         return np.asarray(self.known[profile, positives] == 1)
@@ -218,7 +211,7 @@ def _gathered(
     firsts = np.searchsorted(path, np.arange(count))
     rank = np.arange(len(path)) - firsts[path]
     path, positive, rank = (a[rank < ENOUGH] for a in (path, positive, rank))
-    rows = feasible.take(path // k).rounded(reference.found[positive])
+    rows = reference.projected(feasible.take(path // k), positive)
     # As wide as it can get: sums then have one order, whoever else is asked about.
     values = np.zeros((count, ENOUGH, len(space.schema)))
     points = np.zeros((count, ENOUGH, int(reference.columns.sum())))
