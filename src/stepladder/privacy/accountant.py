@@ -91,7 +91,8 @@ class Budget:
     """(ε, δ) to spend on one table. Refuses a query that would overdraw, before noise is drawn.
 
     `neighbours` says which two tables nobody is to tell apart: "add_or_remove", where one has a row
-    more, or "replace_one", which takes twice the noise.
+    more, or "replace_one", which takes twice the noise on directions and √2 of it on a reference
+    set.
 
     In memory, or with `ledger` in a file that threads and processes share and that outlives them.
     A spend counts once it is written, whether or not its answer was ever given. There is no second

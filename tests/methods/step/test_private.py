@@ -418,8 +418,9 @@ def test_every_draw_is_paid_before_and_as_wide_as_its_neighbours_need(
     assert walk.directions()
     assert walk.privacy.neighbours == neighbours
     multiplier = noted[0][1]
-    widths = [math.sqrt(6), 1, 1, 1]  # six columns counted; sums are in units of their bound
-    expected = [("spend", multiplier), *(("draw", multiplier * w * times) for w in widths)]
+    # Six columns counted; sums are in units of their bound. Where rows count, squares add up.
+    widths = [math.sqrt(6 * times), *[math.sqrt(times)] * 3]
+    expected = [("spend", multiplier), *(("draw", multiplier * w) for w in widths)]
     if pay is sl.PayPerDirection:
         expected += [("spend", each := noted[5][1]), ("draw", each * times)]
     assert [what for what, _ in noted] == [what for what, _ in expected]
