@@ -134,6 +134,8 @@ class Method(ABC):
         named = isinstance(model, str | PathLike)
         scorer = Scorer(load(model) if named else model, space, goal or Goal())
         scores = scorer.score(values[whole])
+        if space.public:
+            scorer.check_levels(train, np.flatnonzero(whole), scores)
         accepted = scorer.met(scores)
         positive = accepted & _labelled(labels, len(values), scorer)[whole]
         if not (positive.any() or self.is_private):

@@ -476,6 +476,17 @@ def test_nothing_of_the_real_rows_is_left_in_a_method_that_paid_once(library, tm
     assert step.positives_ is None
 
 
+def test_a_model_that_goes_by_the_tables_own_codes_is_refused_before_anything_is_paid():
+    def coded(frame):
+        return bank.score(frame) * (1 + frame["job"].cat.codes) / 3
+
+    table = TRAIN.astype({"job": pd.CategoricalDtype(bank.JOBS[::-1])})
+    money = budget()
+    with pytest.raises(ModelError, match="'job' has other levels, or another order"):
+        sl.StEP(privacy=money).fit(table, coded, schema=SCHEMA, goal=bank.GOAL)
+    assert money.statement.releases == 0
+
+
 def in_library(frame: pd.DataFrame, library: str):
     if library == "pandas":
         return frame
