@@ -178,6 +178,15 @@ class Budget:
         """The share of the budget, in 1 / m², that isn't spent: from 1 down to 0."""
         return self._rest(self._ledger.totals())
 
+    def rest_after(self, what: str) -> float:
+        """The same share as it was once `what` had been paid for, whatever was spent since."""
+        totals: dict[float, int] = {}
+        for entry in self.entries():
+            totals[entry.multiplier] = totals.get(entry.multiplier, 0) + entry.count
+            if entry.what == what:
+                break
+        return self._rest(totals)
+
     def affords(self, multiplier: float, count: int = 1) -> bool:
         """Whether `count` releases of this multiplier could be spent now."""
         return self._fits(self._ledger.totals(), _multiplier(multiplier), _count(count))

@@ -29,7 +29,7 @@ pytest.importorskip("opendp")
 
 CANARY = "canary"
 """In every text that mustn't be found."""
-SAVINGS, DEBT = 1.2345678901234567, 4321.09
+SAVINGS, DEBT = 1.2345678901234567, 4321.0987654321  # more digits than made-up rows have
 NUMBERS = (SAVINGS, DEBT, (DEBT - 4500) / 2250)
 """A row's numbers, raw and encoded (savings are the same in both)."""
 PEOPLE = bank.REJECTED.iloc[:3]
