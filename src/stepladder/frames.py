@@ -193,13 +193,16 @@ class Template:
         """That of a pandas frame with these dtypes."""
         return cls(pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in dtypes.items()}))
 
-    def declaring(self, levels: Mapping[str, Sequence[Any]]) -> Template:
+    def declaring(
+        self, levels: Mapping[str, Sequence[Any]], *, shared_only: bool = False
+    ) -> Template:
         """The same with category dtypes that list these levels of their column, and no others.
 
-        A dtype's own list comes from rows, and so does the order that polars' Categorical numbers
-        levels in: it becomes an Enum. Arrow's dictionaries are made anew with every frame.
+        A dtype's own list comes from rows. That of polars' Categorical, and its order, comes from
+        all frames of a process, which share it: it becomes an Enum, and with `shared_only` nothing
+        else is changed. Arrow's dictionaries are made anew with every frame.
         """
-        if self.library == "pandas":
+        if self.library == "pandas" and not shared_only:
             return self.of_pandas(
                 {
                     name: _listing(dtype, levels.get(name, ()))
@@ -208,12 +211,12 @@ class Template:
                     for name, dtype in self.empty.dtypes.items()
                 }
             )
-        if self.library == "pyarrow":
+        if self.library != "polars":
             return self
         polars = importlib.import_module("polars")
         schema = dict(self.empty.schema)
         for name, dtype in self.dtypes.items():
-            if dtype in (nw.Categorical, nw.Enum):
+            if dtype == nw.Categorical or (dtype == nw.Enum and not shared_only):
                 known = [level for level in levels.get(name, ()) if isinstance(level, str)]
                 schema[name] = polars.Enum(known)
         return Template(polars.DataFrame(schema=schema))

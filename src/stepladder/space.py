@@ -89,9 +89,7 @@ class Space:
         """
         _refuse_undeclared(schema)
         template = Template.of(_checked_columns(schema, frames.read(frame)).to_native())
-        template = template.declaring(
-            {f.name: f.levels or () for f in schema.features if not isinstance(f, Numeric)}
-        )
+        template = template.declaring(schema.levels)
         center, scale = _geometry(schema, _declared)
         return cls(schema, template, center, scale, public=True)
 

@@ -174,6 +174,8 @@ class Method(ABC):
         """
         self._check_fitted()
         template, labels = Template.of(people), frames.labels(people)
+        if self.is_private:
+            template = template.declaring(self.space_.schema.levels, shared_only=True)
         values = self.space_.read(people, allow_missing=True)
         self.dropped_ = 0
         with Pace(len(values), progress, time_budget) as pace:

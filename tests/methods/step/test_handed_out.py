@@ -69,6 +69,19 @@ def in_pyarrow() -> Any:
     return table.select(names).cast(pa.schema(fields, metadata=table.schema.metadata))
 
 
+def people_in(library: str) -> Any:
+    """People of the same kind as the table, with nothing of it."""
+    if library == "pandas":
+        return PEOPLE
+    table = pa.Table.from_pandas(PEOPLE, preserve_index=False)
+    if library == "pyarrow":
+        return table
+    known = pl.Enum if library == "polars enum" else pl.Categorical
+    levels = {"job": bank.JOBS, "education": bank.LEVELS}
+    dtypes = {n: pl.Enum(own) if known is pl.Enum else known for n, own in levels.items()}
+    return pl.from_arrow(table).cast(dtypes)
+
+
 TABLES = {
     "pandas": reference,
     "polars enum": lambda: in_polars(pl.Enum),
@@ -221,10 +234,11 @@ def fitted(table: Any, pay: str) -> sl.StEP:
 @pytest.mark.parametrize("pay", PAID)
 def test_nothing_handed_out_leads_to_the_rows(library, pay, tmp_path):
     step = fitted(TABLES[library](), pay)
-    walk = step.walk(PEOPLE.iloc[[0]])
+    people = people_in(library)
+    walk = step.walk(people[:1])
     offers = walk.directions()
     walk.take(offers[0].path)
-    result = step.recourse(PEOPLE)
+    result = step.recourse(people)
     for name in ("plan.json", "plan.parquet"):
         result.save(tmp_path / name)
     handed_out = {
@@ -238,6 +252,7 @@ def test_nothing_handed_out_leads_to_the_rows(library, pay, tmp_path):
         "saved": [walk.to_json(), (tmp_path / "plan.json").read_bytes()],
         "read back": [sl.Recourse.load(tmp_path / f"plan.{kind}") for kind in ("json", "parquet")],
     }
+    assert result.template.library == library.split()[0]
     assert found(handed_out) == []
     for name, thing in handed_out.items():
         assert not is_canary(pickle.dumps(thing)), name
