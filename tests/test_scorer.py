@@ -135,6 +135,53 @@ def test_lightgbm_is_asked_as_estimator_and_as_booster(frame):
     assert scores(model.booster_, frame) == pytest.approx(expected)
 
 
+def declared(*jobs: str) -> sl.Schema:
+    numbers = [sl.Numeric(name, typical=(0, 50)) for name in FRAME]
+    return sl.Schema([*numbers, sl.Categorical("job", levels=jobs)])
+
+
+def checked(model: Any, frame: Any, schema: sl.Schema) -> np.ndarray:
+    """The scores of a frame's rows in a public space, once they are seen to be the model's own."""
+    asked = Scorer(model, sl.Space.from_schema(schema, frame), sl.Goal())
+    scores = asked.score(asked.space.read(frame))
+    asked.check_levels(frame, np.arange(len(frame)), scores)
+    return scores
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+@pytest.mark.parametrize("boosted", [light, extreme])
+def test_boosted_models_know_levels_by_name_in_whatever_order_a_schema_has_them(boosted, kind):
+    settings = {"enable_categorical": True} if boosted is extreme else {}
+    strong = np.where(CATEGORIES["job"] == "cook", 1, LABELS)
+    model = boosted(**settings).fit(CATEGORIES, strong)
+    expected = model.predict_proba(CATEGORIES)[:, 1]
+    schema = declared("smith", "cook", "clerk")
+    assert checked(model, kind(CATEGORIES), schema) == pytest.approx(expected)
+
+
+def test_a_model_that_goes_by_codes_is_refused_where_a_schema_has_other_ones():
+    def coded(frame: pd.DataFrame) -> np.ndarray:
+        return frame["job"].cat.codes.to_numpy() / 3
+
+    levels = CATEGORIES["job"].dtype.categories.tolist()
+    assert checked(coded, CATEGORIES, declared(*levels)) == pytest.approx(coded(CATEGORIES))
+    with pytest.raises(ModelError, match=r"'job' has other levels, or another order, .*Train"):
+        checked(coded, CATEGORIES, declared(*levels[::-1]))
+    more = CATEGORIES.assign(job=CATEGORIES["job"].cat.set_categories(["actor", *levels]))
+    with pytest.raises(ModelError, match="'job' has other levels"):
+        checked(coded, more, declared(*levels))
+
+
+def test_a_model_that_cannot_read_the_tables_own_levels_is_asked_with_the_schemas():
+    def strict(frame: pd.DataFrame) -> np.ndarray:
+        if frame["job"].dtype.categories.tolist() != ["clerk", "cook", "smith"]:
+            raise ValueError("another list")
+        return np.full(len(frame), 0.5)
+
+    more = CATEGORIES.assign(job=CATEGORIES["job"].cat.add_categories("actor"))
+    assert (checked(strict, more, declared("clerk", "cook", "smith")) == 0.5).all()
+
+
 def test_boosted_models_trained_on_arrays_are_asked_with_arrays():
     array = FRAME.to_numpy()
     boosted = light().fit(array, LABELS)

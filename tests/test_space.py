@@ -390,6 +390,47 @@ def test_a_geometry_is_public_only_if_it_was_declared():
     assert not again.public
 
 
+@pytest.mark.parametrize("make", [sl.Space.fit, sl.Space.from_schema])
+def test_of_a_frame_a_space_keeps_columns_and_dtypes_alone(make):
+    frame = small().set_axis(list("wxyz")).rename_axis("who").rename_axis(columns="what")
+    frame.attrs = {"source": "a file"}
+    empty = make(declared_schema(), frame).template.empty
+    assert (empty.index.name, empty.columns.name, empty.attrs) == (None, None, {})
+    assert isinstance(empty.index, pd.RangeIndex)
+    pd.testing.assert_series_equal(empty.dtypes, small().dtypes)
+    table = pa.Table.from_pandas(frame).select(declared_schema().columns)
+    empty = make(declared_schema(), table).template.empty
+    assert empty.schema.metadata is None
+    assert all(field.metadata is None for field in empty.schema)
+    assert empty.schema.types == table.schema.types
+
+
+@pytest.mark.parametrize(
+    ("levels", "column", "listed"),
+    [
+        (["a", "b"], pd.Categorical(["b"], ["z", "b"], ordered=True), ["a", "b"]),
+        ([1, 2, 3], pd.Categorical([2], [7, 2]), [1, 2, 3]),
+        ([1, 2, "none"], pd.Categorical([2], [7, 2]), [1, 2, "none"]),
+        ([False, True], pd.Categorical([True], [True, False]), [False, True]),
+    ],
+)
+def test_a_declared_category_dtype_lists_the_schemas_levels(levels, column, listed):
+    frame = pd.DataFrame({"job": column})
+    space = alone(sl.Categorical("job", levels=levels), frame)
+    decoded = space.decode(space.encode(frame))
+    assert decoded["job"].dtype.categories.tolist() == listed
+    assert decoded["job"].dtype.ordered == column.ordered
+    assert decoded["job"].tolist() == list(column)
+
+
+def test_a_column_of_gaps_lists_no_level_of_its_dtype():
+    gaps = pd.DataFrame({"x": pd.Categorical([None], ["z"])})
+    space = alone(sl.Numeric("x", change="never"), gaps)
+    assert space.template.listed == {"x": []}
+    assert np.isnan(space.read(gaps, allow_missing=True)).all()
+    assert space.to_frame(np.array([[1.5]]))["x"].tolist() == [1.5]
+
+
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
 def test_a_declared_geometry_is_the_same_whatever_the_rows_hold_or_whether_there_are_any(kind):
     frame = small()

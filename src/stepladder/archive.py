@@ -165,7 +165,7 @@ def _said_template(dtypes: Mapping[str, Any] | None) -> Template | None:
     """The template of a pandas frame whose dtypes were said so."""
     if dtypes is None:
         return None
-    return Template(pd.DataFrame({n: pd.Series(dtype=_dtype(said)) for n, said in dtypes.items()}))
+    return Template.of_pandas({name: _dtype(said) for name, said in dtypes.items()})
 
 
 def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -167,16 +167,71 @@ def order(table: nw.DataFrame[Any], name: str) -> list[Any] | None:
 
 @dataclass(frozen=True)
 class Template:
-    """What a frame is made of, without its rows: its library, columns and dtypes."""
+    """What a frame is made of, without its rows: its library, columns and dtypes.
+
+    Nothing else of it is kept: no labels, no names of its index or its columns, no `attrs`, no
+    metadata, and no view of its rows.
+    """
 
     empty: Any
 
     @classmethod
     def of(cls, frame: Frame) -> Template:
         table = read(frame)
-        if table.implementation.is_pyarrow():  # an empty slice of it would still hold all its rows
-            return cls(table.to_native().schema.empty_table())
-        return cls(table.head(0).to_native())
+        native: Any = table.to_native()
+        if table.implementation.is_pandas():
+            return cls.of_pandas(dict(native.dtypes))
+        if table.implementation.is_pyarrow():
+            library = importlib.import_module("pyarrow")
+            schema = native.schema
+            bare = library.schema([(name, schema.field(name).type) for name in schema.names])
+            return cls(bare.empty_table())
+        return cls(importlib.import_module("polars").DataFrame(schema=native.schema))
+
+    @classmethod
+    def of_pandas(cls, dtypes: Mapping[str, Any]) -> Template:
+        """That of a pandas frame with these dtypes."""
+        return cls(pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in dtypes.items()}))
+
+    def declaring(
+        self, levels: Mapping[str, Sequence[Any]], *, shared_only: bool = False
+    ) -> Template:
+        """The same with category dtypes that list these levels of their column, and no others.
+
+        A dtype's own list comes from rows. That of polars' Categorical, and its order, comes from
+        all frames of a process, which share it: it becomes an Enum, and with `shared_only` nothing
+        else is changed. Arrow's dictionaries are made anew with every frame.
+        """
+        if self.library == "pandas" and not shared_only:
+            return self.of_pandas(
+                {
+                    name: _listing(dtype, levels.get(name, ()))
+                    if isinstance(dtype, pd.CategoricalDtype)
+                    else dtype
+                    for name, dtype in self.empty.dtypes.items()
+                }
+            )
+        if self.library != "polars":
+            return self
+        polars = importlib.import_module("polars")
+        schema = dict(self.empty.schema)
+        for name, dtype in self.dtypes.items():
+            if dtype == nw.Categorical or (dtype == nw.Enum and not shared_only):
+                known = [level for level in levels.get(name, ()) if isinstance(level, str)]
+                schema[name] = polars.Enum(known)
+        return Template(polars.DataFrame(schema=schema))
+
+    @property
+    def listed(self) -> Mapping[str, list[Any]]:
+        """The levels that each dtype with a list of its own names, in their order."""
+        if self.library == "pyarrow":
+            return {}
+        known = {
+            name: getattr(self.empty[name].dtype, "categories", None)
+            for name, dtype in self.dtypes.items()
+            if self.library == "pandas" or isinstance(dtype, nw.Enum)
+        }
+        return {name: list(levels) for name, levels in known.items() if levels is not None}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -262,6 +317,16 @@ class Template:
             return pd.DataFrame(dict(columns))
         library = importlib.import_module(self.library)
         return (library.table if self.library == "pyarrow" else library.DataFrame)(dict(columns))
+
+
+def _listing(dtype: pd.CategoricalDtype, levels: Sequence[Any]) -> pd.CategoricalDtype:
+    """A category dtype that lists these levels, which stay what they were to pandas if they can."""
+    try:
+        kind = None if dtype.categories.dtype == object else dtype.categories.dtype
+        categories = pd.Index(list(levels), dtype=kind)
+    except (TypeError, ValueError):  # such as a text beside whole numbers
+        categories = pd.Index(list(levels))
+    return pd.CategoricalDtype(categories, dtype.ordered)
 
 
 def _native(empty: Frame, name: str, series: nw.Series[Any]) -> Any:

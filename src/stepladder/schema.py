@@ -97,6 +97,11 @@ class Schema:
         """The frame's columns, in the schema's order."""
         return tuple(c for f in self.features for c in f.columns)
 
+    @property
+    def levels(self) -> dict[str, tuple[Level, ...]]:
+        """The levels that each ordinal and category declares; none for one that doesn't."""
+        return {f.name: f.levels or () for f in self.features if not isinstance(f, Numeric)}
+
     def position(self, name: str) -> int:
         """Where a feature stands; an unknown name is answered with the nearest right one."""
         try:

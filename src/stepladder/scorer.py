@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stepladder import frames
 from stepladder.errors import ModelError, ParameterError, listing, nearest
-from stepladder.frames import Frame
+from stepladder.frames import Frame, Template
 from stepladder.goal import Goal
 from stepladder.space import Floats, Mask, Space
 
@@ -98,6 +98,31 @@ class Scorer:
                 some.copy() if self.takes_points else self._frame(self.space.to_values(some))
             )
         return scores
+
+    def check_levels(self, frame: Frame, scored: NDArray[np.intp], scores: Floats) -> None:
+        """Refuse a model that goes by the codes of category dtypes, where the space has others.
+
+        frame   rows as the caller has them, and which of them (n,) were scored
+        scores  (n,) what the model said of those in the space's own dtypes
+        """
+        listed, ours = Template.of(frame).listed, self.space.template.listed
+        other = [name for name, levels in ours.items() if listed.get(name) != levels]
+        if self.takes_points or not other:
+            return
+        columns = self._order or self.space.template.columns
+        try:
+            rows = frames.read(frame).select(*columns).to_native()
+            theirs = self._checked(self._some(rows, scored))
+        except ModelError:  # then the caller's dtypes aren't what it was trained on
+            return
+        if not np.allclose(theirs, scores, rtol=1e-6, atol=1e-9):
+            raise ModelError(
+                f"The model {self.name} goes by the place of a level in its column's dtype, and "
+                f"where nothing may be learned from the table that is its place in the schema: "
+                f"{listing(other)} {'has' if len(other) == 1 else 'have'} other levels, or "
+                "another order, in the table's dtype. Train the model with the schema's levels in "
+                "the schema's order, or wrap it in a function that makes its own codes."
+            )
 
     def met(self, scores: Floats) -> Mask:
         return self.goal.met(scores)

@@ -84,10 +84,12 @@ class Space:
 
         A number or an ordinal is centred on the middle of its `span` and scaled by a quarter of
         its length, as if it were four standard deviations wide. Of the frame only its kind, its
-        column names and its dtypes are taken (with a category dtype, its own list of levels).
+        column names and its dtypes are taken, and category dtypes list the schema's levels, in
+        the schema's order.
         """
         _refuse_undeclared(schema)
         template = Template.of(_checked_columns(schema, frames.read(frame)).to_native())
+        template = template.declaring(schema.levels)
         center, scale = _geometry(schema, _declared)
         return cls(schema, template, center, scale, public=True)
 

@@ -537,7 +537,7 @@ BUDGET = {"epsilon": "1", "delta": "1e-6"}
         ({"model": "loans:never"}, "Lower the goal, check which class is desired, or give more"),
         ({"paths": "299"}, "reference rows meet the goal. Ask for "),
         ({"ledger": "none.sqlite"}, "make a new one, with an epsilon and a delta, where you may"),
-        ({"ledger": "spent.sqlite"}, "kept in a file (PayOnce's saved, or --bought) can be used"),
+        ({"ledger": "spent.sqlite"}, "kept in a file (saved=, or --bought) can be used"),
         ({**BUDGET, "epsilon": "-1"}, "The epsilon of a privacy budget must be a number above 0"),
     ],
 )

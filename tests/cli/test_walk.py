@@ -485,6 +485,23 @@ def test_each_paid_step_says_what_is_spent_and_left(folder):
     assert "Nothing was offered from here yet; ask for it: offers." in again.stderr
 
 
+def test_a_resumed_walk_uses_what_was_bought_again_for_nothing(folder):
+    pytest.importorskip("opendp")
+    budget = ["--ledger", "spent.sqlite", "--bought", "facts.json"]
+    begun = told("offers\n", "--epsilon", "5", "--delta", "1e-6", *budget, save="walk.json")
+    assert begun.exit_code in (0, 3), begun.output
+    assert "--bought" not in begun.stderr
+    spent = sl.Budget.open("spent.sqlite").statement
+    again = told("offers\n", "--resume", "walk.json", *budget)
+    assert again.exit_code == begun.exit_code, again.output
+    assert sl.Budget.open("spent.sqlite").statement == spent
+    offered = [shown.stdout[shown.stdout.index("1. ") :] for shown in (begun, again)]
+    assert offered[0] == offered[1]
+    unkept = told("", "--resume", "walk.json", "--ledger", "spent.sqlite")
+    assert unkept.stderr.startswith("Without --bought FILE, the clusters that offers lead to")
+    assert sl.Budget.open("spent.sqlite").statement.releases == spent.releases + 4
+
+
 def test_categories_in_several_columns_and_booleans_are_told_by_their_levels(folder):
     features = [
         *SCHEMA.features[:3],

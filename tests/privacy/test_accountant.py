@@ -290,6 +290,18 @@ def test_a_copy_is_the_same_budget():
     assert copy.deepcopy({"privacy": [budget]})["privacy"][0] is budget
 
 
+def test_what_was_left_after_a_spend_stays_what_it_was():
+    budget = Budget(1, 1e-6)
+    each = budget.multiplier(queries=4)
+    budget.spend(each, "before")
+    budget.spend(each, "wanted", count=2)
+    left = budget.rest
+    assert budget.rest_after("wanted") == left == pytest.approx(0.25)
+    budget.spend(each, "since")
+    assert budget.rest_after("wanted") == left
+    assert budget.rest_after("before") == pytest.approx(0.75)
+
+
 def test_a_budget_in_memory_cannot_be_pickled():
     with pytest.raises(BudgetError, match=r"can't be pickled: there would be two.*ledger="):
         pickle.dumps(Budget(1, 1e-6))

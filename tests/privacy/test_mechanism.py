@@ -25,6 +25,7 @@ from stepladder.privacy.mechanism import (
     bounded,
     exact_sum,
     noisy_counts,
+    noisy_counts_and_sums,
     noisy_directions,
     noisy_sum,
     pulls,
@@ -321,18 +322,45 @@ def test_a_sum_with_hardly_any_noise_is_the_sum():
 
 
 @given(st.integers(1, 500), st.sampled_from(list(Neighbours)))
-def test_counts_get_noise_for_a_row_that_adds_one_in_each_place(each, neighbours):
+def test_counts_get_noise_for_a_row_that_adds_one_in_each_column(each, neighbours):
+    heard = []
+    # Two places in each column: a row replaced leaves the one and enters the other.
+    here, there = np.zeros((2, each, 2), dtype=np.int64)
+    there[:, 0] = 1
+    here[:, 1] = neighbours is Neighbours.REPLACE_ONE
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mechanism, "with_noise", lambda *said: heard.append(said) or said[0])
+        for counts in (here, there):
+            assert np.array_equal(noisy_counts(counts, each, 1.0, neighbours), counts)
+    (without, spread), (with_row, same) = heard
+    apart = sum((int(a) - int(b)) ** 2 for a, b in zip(with_row.flat, without.flat, strict=True))
+    assert spread == same
+    # Exactly, in fractions: the noise is at least 1.0 of what is moved, and hardly more.
+    assert 1 <= Fraction(spread) ** 2 * UNITS**2 / apart <= 1 + Fraction(1, 10**12)
+
+
+@settings(max_examples=200)
+@given(tables(), st.data())
+def test_a_row_replaced_moves_counts_and_sums_by_two_at_most(table, data):
+    points, away, groups = table
+    row = data.draw(st.integers(0, len(away) - 1))
+    others, labels = away.copy(), groups.copy()
+    others[row] = data.draw(
+        st.sampled_from([-away[row], away[row] * 2])
+        | arrays(np.float64, away.shape[1], elements=coordinates)
+    )
+    labels[row] = data.draw(st.integers(0, len(points) - 1))
     heard = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mechanism, "with_noise", lambda *said: heard.append(said) or said[0])
-        for counts in (np.zeros(each, dtype=np.int64), np.ones(each, dtype=np.int64)):
-            found = noisy_counts(counts, each, 1.0, neighbours)
-            assert np.array_equal(found, counts)
-    (without, spread), (with_row, same) = heard
-    apart = sum((int(a) - int(b)) ** 2 for a, b in zip(with_row, without, strict=True))
-    assert spread == same == pytest.approx(math.sqrt(each) * neighbours.moves)
-    # Exactly, in fractions: the noise is at least 1.0 of what the row moves, or two rows.
-    assert Fraction(spread) ** 2 * UNITS**2 >= apart * int(neighbours.moves) ** 2
+        for rows, whose in ((away, groups), (others, labels)):
+            noisy_counts_and_sums(
+                rows, 1.0, groups=whose, count=len(points), neighbours=Neighbours.REPLACE_ONE
+            )
+    (one, spread), (other, same) = heard
+    # In units of a share's bound, √2, that is √2.
+    assert sum(moved(one, other)) <= 2 * UNITS**2
+    assert spread == same == math.sqrt(2)
 
 
 def test_noise_needs_opendp_and_says_so(monkeypatch):

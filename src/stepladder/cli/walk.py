@@ -12,6 +12,7 @@ from stepladder.cli.inputs import (
     DATA,
     MODEL,
     SCHEMA,
+    Bought,
     Delta,
     Desired,
     Epsilon,
@@ -39,6 +40,7 @@ from stepladder.errors import (
 )
 
 if TYPE_CHECKING:
+    from stepladder.privacy.pay import PayPerDirection
     from stepladder.schema import Schema
     from stepladder.space import Space
 
@@ -69,6 +71,7 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
     epsilon: Epsilon = None,
     delta: Delta = None,
     ledger: LedgerFile = None,
+    bought: Bought = None,
     trust_pickle: TrustPickle = False,
 ) -> None:
     """Walk with one person: offers, what they took or what happened, and offers from there.
@@ -82,7 +85,7 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
     from stepladder.methods.step import StEP
     from stepladder.privacy.pay import PayPerDirection
 
-    private = is_private("step", epsilon, delta, ledger)
+    private = is_private("step", epsilon, delta, ledger, bought)
     if resume is not None:
         if person is not None or row is not None:
             raise typer.BadParameter("--resume says who it is; leave out --person and --row.")
@@ -95,7 +98,7 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
         )
     place = save or resume
     if save is not None and save != resume:
-        not_read_from("--save", save, model, data, people, schema, row, ledger)
+        not_read_from("--save", save, model, data, people, schema, row, ledger, bought)
         if save.exists():
             raise ResultError(f"{str(save)!r} is there already; go on with it by --resume {save}.")
     if epsilon is not None and place is not None and ledger is None:
@@ -123,7 +126,8 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
         _check_row(told, inputs.rules, row)
     if place is not None:
         check_place(place)
-    paid = PayPerDirection(budget_of(epsilon, delta, ledger)) if private else None
+    paid = PayPerDirection(budget_of(epsilon, delta, ledger), saved=bought) if private else None
+    _say_paid_again(paid, place)
     step = method_of("step", paths, paid)
     assert isinstance(step, StEP)
     inputs.fit(step, space)
@@ -134,6 +138,16 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
     for name in locked:
         walked.lock(name)
     raise typer.Exit(Session(step, walked, place).run())
+
+
+def _say_paid_again(paid: PayPerDirection | None, place: Path | None) -> None:
+    """Say what resuming a walk that is kept will cost, where it needn't."""
+    if paid is not None and paid.saved is None and place is not None:
+        typer.echo(
+            "Without --bought FILE, the clusters that offers lead to are paid for again whenever "
+            "this walk is resumed.",
+            err=True,
+        )
 
 
 def _text(file: Path, what: str) -> str:

@@ -158,6 +158,8 @@ class Method(ABC):
         named = isinstance(model, str | PathLike)
         scorer = Scorer(load(model) if named else model, space, goal or Goal())
         scores = scorer.score(values[whole])
+        if space.public:
+            scorer.check_levels(train, np.flatnonzero(whole), scores)
         accepted = scorer.met(scores)
         positive = accepted & _labelled(labels, len(values), scorer)[whole]
         if not (positive.any() or self.is_private):
@@ -195,6 +197,8 @@ class Method(ABC):
         """
         self._check_fitted()
         template, labels = Template.of(people), frames.labels(people)
+        if self.is_private:
+            template = template.declaring(self.space_.schema.levels, shared_only=True)
         values = self.space_.read(people, allow_missing=True)
         with Pace(len(values), progress, time_budget) as pace:
             answer = self.answer_all(values, labels, pace, locked)

@@ -91,7 +91,8 @@ class Budget:
     """(ε, δ) to spend on one table. Refuses a query that would overdraw, before noise is drawn.
 
     `neighbours` says which two tables nobody is to tell apart: "add_or_remove", where one has a row
-    more, or "replace_one", which takes twice the noise.
+    more, or "replace_one", which takes twice the noise on directions and √2 of it on a reference
+    set.
 
     In memory, or with `ledger` in a file that threads and processes share and that outlives them.
     A spend counts once it is written, whether or not its answer was ever given. There is no second
@@ -176,6 +177,15 @@ class Budget:
     def rest(self) -> float:
         """The share of the budget, in 1 / m², that isn't spent: from 1 down to 0."""
         return self._rest(self._ledger.totals())
+
+    def rest_after(self, what: str) -> float:
+        """The same share as it was once `what` had been paid for, whatever was spent since."""
+        totals: dict[float, int] = {}
+        for entry in self.entries():
+            totals[entry.multiplier] = totals.get(entry.multiplier, 0) + entry.count
+            if entry.what == what:
+                break
+        return self._rest(totals)
 
     def affords(self, multiplier: float, count: int = 1) -> bool:
         """Whether `count` releases of this multiplier could be spent now."""

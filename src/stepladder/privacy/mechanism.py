@@ -82,9 +82,38 @@ def noisy_counts(
     multiplier: float,
     neighbours: Neighbours = Neighbours.ADD_OR_REMOVE,
 ) -> Floats:
-    """Counts of any shape to which a row adds one in each of `each` places at most, with noise."""
-    bound = math.nextafter(math.sqrt(each), math.inf)
-    return with_noise(counts * UNITS, multiplier * bound * neighbours.moves) / UNITS
+    """Counts of any shape, to which a row adds one in each of `each` columns, with noise.
+
+    A row more or less moves `each` counts by one: √each. A row replaced takes one from a count of
+    each column and adds one to another: √(2 · each).
+    """
+    moved = math.nextafter(math.sqrt(each * neighbours.moves), math.inf)
+    return with_noise(counts * UNITS, multiplier * moved) / UNITS
+
+
+def noisy_counts_and_sums(
+    away: Floats,
+    multiplier: float,
+    *,
+    groups: Labels,
+    count: int,
+    neighbours: Neighbours = Neighbours.ADD_OR_REMOVE,
+) -> tuple[Floats, Floats]:
+    """How many rows (count,) each group has, and the sum (count, m) of what they are away (n, m).
+
+    What a row is away is cut to a length of 1. Its share is (1, away), of a length of at most √2,
+    and that's what a row more or less moves. A row replaced moves the sums by 2, which is √2 of
+    these bounds: between two groups, √(‖a‖² + ‖b‖²) ≤ √(2 + 2); within one, the counts cancel, and
+    ‖away - away'‖ ≤ 1 + 1. In whole units that holds as it stands, since a share at its bound is
+    cut to `SHY` of it.
+    """
+    away = np.ascontiguousarray(away)  # row by row, as in `exact_sum`
+    inside = away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1.0)
+    bound = math.sqrt(2)
+    shares = np.column_stack([np.ones(len(inside)), inside])
+    sums = exact_sum(shares, bound, groups=groups, count=count)
+    noisy = with_noise(sums, multiplier * neighbours.moves_counted) * (bound / UNITS)
+    return noisy[:, 0], noisy[:, 1:]
 
 
 def with_noise(sums: NDArray[np.int64], spread: float) -> Floats:

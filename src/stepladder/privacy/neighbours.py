@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 
@@ -18,5 +19,19 @@ class Neighbours(StrEnum):
 
     @property
     def moves(self) -> float:
-        """How many bounds of a row's share two sums can lie apart: exactly so for directions."""
+        """How many bounds of a row's share two sums can lie apart.
+
+        That's how many rows differ: one row replaced is one less and one more, and two shares may
+        point opposite ways. So it's exact for sums of directions.
+        """
         return 1.0 if self is Neighbours.ADD_OR_REMOVE else 2.0
+
+    @property
+    def moves_counted(self) -> float:
+        """The same where shares can't point opposite ways, since each counts its row.
+
+        The angle between two shares is then a right one at most, so that for a row that goes and
+        one that comes in its place ‖a - b‖² ≤ ‖a‖² + ‖b‖²: √2 bounds, which two rows that count in
+        different places reach.
+        """
+        return math.sqrt(self.moves)

@@ -37,6 +37,7 @@ class PayOnce:
     """
 
     way: ClassVar[str] = "once"
+    buys: ClassVar[str] = "private reference set"
 
     budget: Budget
     epsilon: float | None = None
@@ -55,7 +56,7 @@ class PayOnce:
         """That of each of the releases a reference set takes."""
         if self.epsilon is not None:
             return Budget(self.epsilon, self.budget.delta).multiplier(queries=RELEASES)
-        return self.budget.multiplier(share=_rest(self.budget), queries=RELEASES)
+        return self.budget.multiplier(share=_left(self.budget), queries=RELEASES)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -77,26 +78,39 @@ class PayPerDirection:
              noisier each
     centres  a frame of public rows, one a path, to cluster the positives around; None to find
              them privately, for a tenth of what is left
+    saved    a .json file that keeps what those were found by, as PayOnce's does: a walk that is
+             resumed elsewhere with the same ledger doesn't pay for them again, and its steps are
+             as noisy as they were
     """
 
     way: ClassVar[str] = "per direction"
+    buys: ClassVar[str] = "private centres"
 
     budget: Budget
     steps: int = 10
     centres: Any = field(default=None, repr=False, compare=False)
+    saved: str | Path | None = None
 
     def __post_init__(self) -> None:
         _check(self)
         _whole("steps", self.steps, 1)
+        if self.centres is not None and self.saved is not None:
+            raise ParameterError(
+                f"saved={str(self.saved)!r} keeps what finding centres cost, and public centres "
+                "cost nothing. Leave out saved, or centres."
+            )
 
-    def for_centres(self) -> float:
-        """The multiplier of each of the releases that finding centres takes."""
-        share = FOR_CENTRES * _rest(self.budget)
+    def multiplier(self) -> float:
+        """That of each of the releases that finding centres takes."""
+        share = FOR_CENTRES * _left(self.budget)
         return self.budget.multiplier(share=share, queries=RELEASES)
 
-    def for_steps(self) -> float:
-        """The multiplier of each step, now that whatever else there is has been paid for."""
-        return self.budget.multiplier(share=_rest(self.budget), queries=self.steps)
+    def for_steps(self, bought: str | None = None) -> float:
+        """The multiplier of each step, of what was left once centres were `bought` under this name.
+
+        With public centres, of what is left now.
+        """
+        return self.budget.multiplier(share=_left(self.budget, bought), queries=self.steps)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -194,12 +208,12 @@ def _whole(name: str, value: Any, least: int) -> None:
         raise ParameterError(f"{name} must be a whole number of at least {least}; got {value!r}.")
 
 
-def _rest(budget: Budget) -> float:
-    """The share of a budget that is left; none is an error."""
-    rest = budget.rest
+def _left(budget: Budget, after: str | None = None) -> float:
+    """The share of a budget that is left, or was after something was paid for; none is an error."""
+    rest = budget.rest if after is None else budget.rest_after(after)
     if rest * budget.epsilon < 1e-9 or not math.isfinite(rest):
         raise BudgetError(
             f"Nothing is left to spend: {budget.statement}. Only what was bought before and kept "
-            "in a file (PayOnce's saved, or --bought) can be used again for nothing."
+            "in a file (saved=, or --bought) can be used again for nothing."
         )
     return rest

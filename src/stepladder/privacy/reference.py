@@ -24,7 +24,7 @@ import numpy as np
 
 from stepladder.errors import ResultError
 from stepladder.files import replacing
-from stepladder.privacy.mechanism import Floats, Labels, noisy_counts, noisy_sum
+from stepladder.privacy.mechanism import Floats, Labels, noisy_counts, noisy_counts_and_sums
 from stepladder.privacy.neighbours import Neighbours
 
 FORMAT = 1
@@ -183,25 +183,19 @@ def facts(
     points = np.ascontiguousarray(layout.clipped(points))
     numbers, levels, column_noise = _columns(points, layout, multiplier, neighbours)
     where = _drawn_from_columns(layout, numbers, levels, column_noise, centres, rng)
-    # A share is (1, what it's away in units of the radius).
-    noise = math.sqrt(2) * multiplier * neighbours.moves
+    noise = math.sqrt(2) * multiplier * neighbours.moves_counted
 
     def around(where: Floats, of: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
         nearest = nearest_centre(points, where)
-        away = of(points - where[nearest]) / RADIUS
-        away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1.0)
-        shares = np.column_stack([np.ones(len(away)), away])
-        sums = noisy_sum(
-            shares,
-            math.sqrt(2),
+        counts, sums = noisy_counts_and_sums(
+            of(points - where[nearest]) / RADIUS,
             multiplier,
             groups=nearest,
             count=centres,
             neighbours=neighbours,
         )
-        counts = sums[:, 0]
         believed = counts > SURE * noise
-        means = RADIUS * sums[:, 1:] / np.maximum(counts, 1.0)[:, None]
+        means = RADIUS * sums / np.maximum(counts, 1.0)[:, None]
         return counts, np.where(believed[:, None], means, 0.0)
 
     for _ in range(2):
@@ -276,7 +270,7 @@ def _columns(
         return np.empty((0, BINS)), (), 0.0
     noisy = noisy_counts(np.concatenate(counted), each, multiplier, neighbours)
     parts = np.split(noisy, np.cumsum([len(column) for column in counted])[:-1])
-    noise = math.sqrt(each) * multiplier * neighbours.moves
+    noise = math.sqrt(each) * multiplier * neighbours.moves_counted
     in_bins = np.array(parts[: len(numbers)]).reshape(len(numbers), BINS)
     return in_bins, tuple(parts[len(numbers) :]), noise
 

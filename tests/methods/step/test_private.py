@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -306,6 +307,84 @@ def test_a_resumed_walk_does_not_pay_again():
     assert again.privacy.cost == walk.privacy.cost > 0
 
 
+BEGIN = """
+import json, sys
+import numpy as np, pandas as pd, stepladder as sl
+
+def model(frame):
+    return 1 / (1 + np.exp((20 + frame["debt"] - frame["income"]) / 3))
+
+def fitted(steps=6):
+    random = np.random.default_rng(0)
+    rows = {"income": random.normal(30, 8, 400), "debt": random.uniform(1, 20, 400)}
+    features = [sl.Numeric("income", bounds=(0, 60)), sl.Numeric("debt", bounds=(0, 30))]
+    budget = sl.Budget(3, 1e-6, ledger="ledger")
+    step = sl.StEP(privacy=sl.PayPerDirection(budget, steps=steps, saved="facts.json"))
+    return step.fit(pd.DataFrame(rows), model, schema=sl.Schema(features), goal=sl.Goal(0.6))
+
+def told(step, walk):
+    offers = [str(offer) for offer in walk.directions()]
+    noise, where = step._held.multiplier, step._held.clusters.tolist()
+    print(json.dumps([walk.to_json(), offers, noise, where, walk.privacy.cost]))
+
+"""
+
+
+def elsewhere(program: str, folder, given: str = ""):
+    """What a process of its own prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + program],
+        input=given,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_walk_resumed_in_another_process_does_not_pay_for_its_centres_again(tmp_path):
+    begin = "step = fitted(); told(step, step.walk({'income': 10.0, 'debt': 18.0}))"
+    text, offers, *about = elsewhere(begin, tmp_path)
+    assert [entry.count for entry in sl.Budget.open(tmp_path / "ledger").entries()] == [4, 1]
+    resume = "step = fitted(); told(step, step.resume(sys.stdin.read()))"
+    assert elsewhere(resume, tmp_path, text) == [text, offers, *about]
+    money = sl.Budget.open(tmp_path / "ledger")
+    assert [entry.count for entry in money.entries()] == [4, 1]
+    # A step more is as noisy as the first, and the last of them uses the budget up.
+    more = (
+        "step = fitted(); walk = step.resume(sys.stdin.read())\n"
+        "for income in range(10, 15):\n"
+        "    walk.observe({'income': float(income), 'debt': 17.0}); walk.directions()\n"
+        "told(step, walk)"
+    )
+    elsewhere(more, tmp_path, text)
+    assert {entry.multiplier for entry in money.entries()[1:]} == {about[0]}
+    assert money.statement.left == pytest.approx(0, abs=1e-6)
+    # What was paid for can be looked at even then.
+    assert elsewhere(resume, tmp_path, text)[:2] == [text, offers]
+
+
+def test_centres_kept_in_a_file_are_paid_for_by_a_budget_that_has_not(tmp_path):
+    file = tmp_path / "facts.json"
+    first = fitted(sl.PayPerDirection(budget(), saved=file))
+    again = budget(2.0)
+    step = fitted(sl.PayPerDirection(again, saved=file))
+    assert (step._held.clusters == first._held.clusters).all()
+    assert again.statement.releases == 4
+    assert step._held.multiplier == pytest.approx(again.multiplier(share=again.rest, queries=10))
+    spent = budget()
+    fitted(sl.PayOnce(spent, saved=tmp_path / "all.json"))
+    with pytest.raises(BudgetError, match="Nothing is left to spend"):
+        fitted(sl.PayPerDirection(spent, saved=tmp_path / "all.json"))
+
+
+def test_public_centres_leave_nothing_to_save(tmp_path):
+    with pytest.raises(ParameterError, match=r"public centres cost nothing\. Leave out saved"):
+        sl.PayPerDirection(budget(), centres=CENTRES, saved=tmp_path / "facts.json")
+
+
 def test_a_walk_on_a_private_reference_set_costs_nothing():
     step = fitted(budget())
     walk = step.walk(REJECTED.iloc[[0]])
@@ -418,8 +497,9 @@ def test_every_draw_is_paid_before_and_as_wide_as_its_neighbours_need(
     assert walk.directions()
     assert walk.privacy.neighbours == neighbours
     multiplier = noted[0][1]
-    widths = [math.sqrt(6), 1, 1, 1]  # six columns counted; sums are in units of their bound
-    expected = [("spend", multiplier), *(("draw", multiplier * w * times) for w in widths)]
+    # Six columns counted; sums are in units of their bound. Where rows count, squares add up.
+    widths = [math.sqrt(6 * times), *[math.sqrt(times)] * 3]
+    expected = [("spend", multiplier), *(("draw", multiplier * w) for w in widths)]
     if pay is sl.PayPerDirection:
         expected += [("spend", each := noted[5][1]), ("draw", each * times)]
     assert [what for what, _ in noted] == [what for what, _ in expected]
@@ -473,6 +553,17 @@ def test_nothing_of_the_real_rows_is_left_in_a_method_that_paid_once(library, tm
     assert not any(value.tobytes() in kept for value in within[:500])
     assert step.counts_ == {"made_up": 2048}
     assert step.positives_ is None
+
+
+def test_a_model_that_goes_by_the_tables_own_codes_is_refused_before_anything_is_paid():
+    def coded(frame):
+        return bank.score(frame) * (1 + frame["job"].cat.codes) / 3
+
+    table = TRAIN.astype({"job": pd.CategoricalDtype(bank.JOBS[::-1])})
+    money = budget()
+    with pytest.raises(ModelError, match="'job' has other levels, or another order"):
+        sl.StEP(privacy=money).fit(table, coded, schema=SCHEMA, goal=bank.GOAL)
+    assert money.statement.releases == 0
 
 
 def in_library(frame: pd.DataFrame, library: str):

@@ -262,7 +262,7 @@ class StEP(Method):
         """Keep the positives where only noisy directions come out."""
         space, nothing = table.space, table.values[:0]
         positives = table.values[table.positive]
-        self._held = private.held(pay, positives, space, self.paths, self.random_state)
+        self._held = private.held(pay, positives, table.scorer, self.paths, self.random_state)
         self.reference_ = Reference(
             values=nothing,
             found=nothing,

@@ -38,9 +38,8 @@ from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.search import Trail
 from stepladder.path import Outcome, Path
 from stepladder.privacy import mechanism
-from stepladder.privacy.accountant import Budget
 from stepladder.privacy.mechanism import bounded, noisy_directions
-from stepladder.privacy.pay import PayOnce, PayPerDirection
+from stepladder.privacy.pay import Pay, PayOnce, PayPerDirection
 from stepladder.privacy.reference import (
     RELEASES,
     Facts,
@@ -102,41 +101,8 @@ def layout(space: Space) -> Layout:
 
 def bought(pay: PayOnce, positives: Floats, scorer: Scorer, random_state: int) -> Floats:
     """Made-up values (rows, features) for the price of a reference set, or from a saved one."""
-    space, file = scorer.space, None if pay.saved is None else File(pay.saved)
-    made_for = {"schema": space.schema.rules.to_dict(), "goal": asdict(scorer.goal)}
-    if file is not None and file.exists():
-        found = _found(pay, file, made_for)
-    else:
-        if file is not None and not os.access(file.parent, os.W_OK):
-            raise ResultError(
-                f"A private reference set can't be saved as {str(file)!r}: the folder isn't there "
-                "or can't be written to. Nothing was spent."
-            )
-        multiplier, title = pay.multiplier(), f"private reference set {uuid4().hex[:12]}"
-        found = _facts(pay.budget, positives, space, title, multiplier, pay.centres, random_state)
-        if file is not None:
-            replace(found, made_for=made_for).save(file)
-    return _as_values(made_up(found, pay.rows, _rng(random_state, "rows")), space)
-
-
-def _found(pay: PayOnce, file: File, made_for: Any) -> Facts:
-    """The facts in a file, once they're paid for: by this budget, if it hasn't done so before."""
-    found, budget = Facts.load(file), pay.budget
-    cost = budget.cost(found.multiplier, RELEASES)
-    for what, differs in (
-        ("schema or goal", found.made_for != made_for),
-        ("neighbours", found.neighbours is not budget.neighbours),
-        ("number of centres", len(found.centres) != pay.centres),
-        ("epsilon", pay.epsilon is not None and cost > pay.epsilon * (1 + 1e-6)),
-    ):
-        if differs:
-            raise ResultError(
-                f"The private reference set in {str(file)!r} was made with another {what}. Use "
-                "what it was made with, or another file for a new one, which has to be paid for."
-            )
-    if all(entry.what != found.title for entry in budget.entries()):
-        budget.spend(found.multiplier, found.title, count=RELEASES)
-    return found
+    found = _facts(pay, positives, scorer, pay.centres, random_state)
+    return _as_values(made_up(found, pay.rows, _rng(random_state, "rows")), scorer.space)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,31 +118,25 @@ class Held:
 
 
 def held(
-    pay: PayPerDirection, positives: Floats, space: Space, paths: int, random_state: int
+    pay: PayPerDirection, positives: Floats, scorer: Scorer, paths: int, random_state: int
 ) -> Held:
     """The positives ready to be asked, and the noise that each step will have."""
+    space = scorer.space
     columns, plan = space.changeable, layout(space)
     if pay.centres is not None:
-        centres = _public(pay.centres, space, paths)
+        centres, multiplier = _public(pay.centres, space, paths), pay.for_steps()
     else:
-        found = _facts(
-            pay.budget,
-            positives,
-            space,
-            "private centres",
-            pay.for_centres(),
-            CENTRES,
-            random_state,
-        )
+        found = _facts(pay, positives, scorer, CENTRES, random_state)
         points = made_up(found, ROWS, _rng(random_state, "rows"))
         labels = partition(points, paths, None, random_state)
         centres = np.array([points[labels == c].mean(axis=0) for c in range(labels.max() + 1)])
         centres = centres[np.arange(paths) % len(centres)]  # made-up points may be all alike
+        multiplier = pay.for_steps(found.title)
     low, high = ranges(space).T
     never = [feature.change is Change.NEVER for feature in space.schema.features]
     values = np.where(never, positives, np.clip(positives, low, high))
     points = plan.clipped(space.to_points(positives)[:, columns])
-    return Held(values, nearest_centre(points, centres), pay.for_steps())
+    return Held(values, nearest_centre(points, centres), multiplier)
 
 
 def _public(centres: Any, space: Space, paths: int) -> Floats:
@@ -438,21 +398,54 @@ class Enquiry:
         return np.where(np.abs(directions) > LOUD * self.noise, directions, 0.0)
 
 
-def _facts(
-    budget: Budget,
-    positives: Floats,
-    space: Space,
-    title: str,
-    multiplier: float,
-    centres: int,
-    random_state: int,
-) -> Facts:
-    """Facts about the positives, once they're paid for."""
+def _facts(pay: Pay, positives: Floats, scorer: Scorer, centres: int, random_state: int) -> Facts:
+    """Facts about the positives: from the file that keeps them, or once they're paid for."""
+    file = None if pay.saved is None else File(pay.saved)
+    made_for = {"schema": scorer.space.schema.rules.to_dict(), "goal": asdict(scorer.goal)}
+    if file is not None and file.exists():
+        return _found(pay, file, centres, made_for)
+    if file is not None and not os.access(file.parent, os.W_OK):
+        raise ResultError(
+            f"A private reference set can't be saved as {str(file)!r}: the folder isn't there "
+            "or can't be written to. Nothing was spent."
+        )
+    found = replace(
+        _paid_for(pay, positives, scorer.space, centres, random_state), made_for=made_for
+    )
+    if file is not None:
+        found.save(file)
+    return found
+
+
+def _paid_for(pay: Pay, positives: Floats, space: Space, centres: int, random_state: int) -> Facts:
+    """New facts, for as much as this way to pay sets aside for them."""
+    multiplier, title = pay.multiplier(), f"{pay.buys} {uuid4().hex[:12]}"
     mechanism.check()
-    budget.spend(multiplier, title, count=RELEASES)
+    pay.budget.spend(multiplier, title, count=RELEASES)
     points = space.to_points(positives)[:, space.changeable]
     rng = _rng(random_state, "centres")
-    return facts(points, layout(space), multiplier, centres, rng, budget.neighbours, title)
+    return facts(points, layout(space), multiplier, centres, rng, pay.budget.neighbours, title)
+
+
+def _found(pay: Pay, file: File, centres: int, made_for: Any) -> Facts:
+    """The facts in a file, once they're paid for: by this budget, if it hasn't done so before."""
+    found, budget = Facts.load(file), pay.budget
+    cost = budget.cost(found.multiplier, RELEASES)
+    most = pay.epsilon if isinstance(pay, PayOnce) else None
+    for what, differs in (
+        ("schema or goal", found.made_for != made_for),
+        ("neighbours", found.neighbours is not budget.neighbours),
+        ("number of centres", len(found.centres) != centres),
+        ("epsilon", most is not None and cost > most * (1 + 1e-6)),
+    ):
+        if differs:
+            raise ResultError(
+                f"The private reference set in {str(file)!r} was made with another {what}. Use "
+                "what it was made with, or another file for a new one, which has to be paid for."
+            )
+    if all(entry.what != found.title for entry in budget.entries()):
+        budget.spend(found.multiplier, found.title, count=RELEASES)
+    return found
 
 
 def _rng(random_state: int, purpose: str) -> np.random.Generator:
