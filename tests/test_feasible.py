@@ -14,6 +14,7 @@ from tests.test_space import Table, tables
 
 import stepladder as sl
 from stepladder.errors import BoundsError, MissingValueError, ParameterError, SchemaError
+from stepladder.feasible import Feasible, rounded
 
 SCHEMA = sl.Schema(
     [
@@ -361,3 +362,29 @@ def test_decimals_in_a_float32_column_reach_their_bound():
     space = sl.Space.fit(schema, single(0.0, 0.5))
     rows = sl.Feasible.of(space, single(0.0)).snap(np.array([[1e6]]))
     assert rows[0, 0] == np.float32(0.7)
+
+
+@pytest.mark.parametrize("end", [12849.945191667557, 0.1, 1e300, 2.0**53, 123456.7890123456])
+@pytest.mark.parametrize(
+    ("decimals", "dtype"),
+    [(0, "float64"), (2, "float64"), (12, "float64"), (2, "float32"), (12, "float32")],
+)
+def test_a_bound_finer_than_its_decimals_or_than_a_float_has_an_allowed_value_inside(
+    end, decimals, dtype
+):
+    end = min(end, float(np.finfo(dtype).max))
+    schema = sl.Schema([sl.Numeric("a", decimals=decimals, bounds=(-end, end))])
+    frame = pd.DataFrame({"a": [0.0, 1.0 if end > 1 else 0.05]}).astype(dtype)
+    feasible = Feasible.of(sl.Space.fit(schema, frame), frame.head(1))
+    assert -end <= feasible.lower[0, 0] <= 0.0 <= feasible.upper[0, 0] <= end
+    both = np.array([feasible.lower[0], feasible.upper[0]])
+    assert not feasible.broken(both).any()
+    step = max(10.0**-decimals, end * float(np.finfo(dtype).eps))
+    assert end - feasible.upper[0, 0] <= 2 * step
+
+
+@given(st.floats(-1e18, 1e18), st.integers(0, 12))
+def test_rounding_twice_is_rounding_once(value, places):
+    once = rounded(np.array([value]), places)
+    assert rounded(once, places) == once
+    assert abs(once[0] - value) <= 0.5 * 10.0**-places + np.spacing(abs(value))

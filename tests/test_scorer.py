@@ -241,23 +241,48 @@ def test_a_torch_module_in_double_precision_is_asked_in_it():
     assert (scores(net) == expected).all()
 
 
-def test_dropout_is_off_while_scoring_and_every_flag_is_given_back():
-    net = Net(3, 1, dropout=0.5).train()
-    net.norm.eval()  # frozen, as in fine-tuning
+def test_dropout_is_off_while_scoring_and_no_flag_is_touched():
+    class Watched(Net):
+        """In training mode, and nobody may say otherwise."""
+
+        def train(self, mode: bool = True) -> Watched:
+            assert mode or self is not net, "its mode was changed under its owner's feet"
+            return super().train(mode)
+
+    net: Net = Watched(3, 1, dropout=0.5)
+    net.norm.training = False  # frozen, as in fine-tuning
     first, second = scores(net), scores(net)
     assert (first == second).all()
     assert (net.training, net.drop.training, net.norm.training) == (True, True, False)
 
 
-def test_a_torch_module_is_given_its_flag_back_even_if_it_raises():
+def test_a_torch_module_that_learns_on_is_asked_as_it_is_now():
+    net = Net(3, 1).train()
+    asked = scorer(net)
+    values = asked.space.read(FRAME)
+    before = asked.score(values)
+    with torch.no_grad():
+        net.head.bias += 1.0
+    assert (asked.score(values) > before).all()
+
+
+def test_a_torch_module_that_cannot_be_copied_has_to_be_in_evaluation_mode():
+    class Single(Net):
+        def __deepcopy__(self, memo: dict[int, Any]) -> Single:
+            raise TypeError("there can be only one")
+
+    with pytest.raises(ModelError, match=r"only one.*Call its eval"):
+        scorer(Single(3, 1).train())
+    assert len(scores(Single(3, 1).eval())) == N
+
+
+def test_a_torch_module_that_raises_is_named():
     class Broken(torch.nn.Module):
         def forward(self, rows: torch.Tensor) -> torch.Tensor:
             raise ValueError("no")
 
-    net = Broken().train()
     with pytest.raises(ModelError, match="Broken raised ValueError: no"):
-        scores(net)
-    assert net.training
+        scores(Broken())
 
 
 def test_a_function_of_a_frame_is_a_model():

@@ -203,8 +203,8 @@ def _allowed_column(space: Space, feature: Feature, values: Floats) -> Floats:
 
 def rounded(values: Floats, places: int) -> Floats:
     """Values to so many decimals; one that is too large to have as many stays as it is."""
-    exact = np.abs(values) * 10.0**places < EXACT / 2
-    return np.where(exact, np.round(values, places), values)
+    small = np.abs(values) < EXACT / 2 / 10.0**places
+    return np.where(small, np.round(np.where(small, values, 0.0), places), values)
 
 
 def _inside(space: Space, feature: Feature, end: float, inwards: float) -> float:
@@ -212,14 +212,14 @@ def _inside(space: Space, feature: Feature, end: float, inwards: float) -> float
     if np.isinf(end):
         return end
     places = feature.places if isinstance(feature, Numeric) else 0
-    step = 0.0 if places is None else 10.0**-places
-    if isinstance(feature, Numeric) and space.template.is_single_precision(feature.name):
-        step = max(step, float(np.spacing(np.float32(abs(end)))))
+    single = isinstance(feature, Numeric) and space.template.is_single_precision(feature.name)
+    finest = abs(end) * float(np.finfo(np.float32 if single else np.float64).eps)
+    step = max(finest, 0.0 if places is None else 10.0**-places)
     way = np.sign(inwards)
     nearest = _allowed_column(space, feature, np.array([end]))
     while (nearest[0] - end) * way < 0:
         nearest = _allowed_column(space, feature, nearest + way * step)
-        step = 2 * max(step, float(np.spacing(abs(end))))  # however fine, it gets there
+        step *= 2  # should rounding have gone back again
     return float(nearest[0])
 
 

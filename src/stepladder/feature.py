@@ -216,7 +216,7 @@ class Numeric(_Feature):
             raise self._wrong(f"bounds are the wrong way round: low {low:g} is above high {high:g}")
         if self.places is not None and low != -math.inf and high != math.inf:
             scale = 10.0**self.places
-            if math.ceil(low * scale) > math.floor(high * scale):
+            if np.ceil(low * scale) > np.floor(high * scale):
                 raise self._wrong(f"no allowed value lies within the bounds {low:g} to {high:g}")
 
     def _checked_typical(self, typical: Sequence[float]) -> Span:

@@ -4,10 +4,37 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import pytest
 
 from stepladder.errors import ParameterError
-from stepladder.methods.pace import Pace
+from stepladder.methods import pace as module
+from stepladder.methods.pace import GROWTH, SHARE, SMALLEST, Pace, TimeUpError
+
+
+class Clock:
+    """Time that passes only when told to."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def asked(pace: Pace, clock: Clock, count: int, each: float) -> list[int]:
+    """The sizes of the calls in which a model of that many seconds per row is asked."""
+    sizes = []
+    for part in pace.parts(count):
+        sizes.append(part.stop - part.start)
+        clock.now += sizes[-1] * each
+    return sizes
 
 
 def test_progress_counts_those_banked_and_those_beyond():
@@ -27,6 +54,51 @@ def test_a_budget_runs_out_and_none_never_does():
     assert not pace.expired
     time.sleep(0.02)
     assert pace.expired
+
+
+def test_without_a_budget_the_model_is_asked_once_and_counted(clock):
+    pace = Pace(1, progress=False, time_budget=None)
+    assert asked(pace, clock, 10_000, each=1.0) == [10_000]
+    assert asked(pace, clock, 0, each=1.0) == []
+    assert (pace.calls, pace.asked) == (1, 10_000)
+
+
+def test_with_a_budget_calls_grow_to_a_share_of_it(clock):
+    pace = Pace(1, progress=False, time_budget=10.0)
+    sizes = asked(pace, clock, 20_000, each=1e-4)
+    in_time = SHARE * 10.0 / 1e-4
+    assert sizes[:3] == [SMALLEST, GROWTH * SMALLEST, GROWTH**2 * SMALLEST]
+    assert max(sizes) == pytest.approx(in_time, rel=0.01)
+    assert sum(sizes) == 20_000
+
+
+def test_a_slow_model_is_asked_about_a_hundred_rows_at_a_time(clock):
+    pace = Pace(1, progress=False, time_budget=1.0)
+    with pytest.raises(TimeUpError):
+        asked(pace, clock, 20_000, each=0.01)
+    assert (pace.calls, clock.now) == (1, SMALLEST * 0.01)
+
+
+def test_no_part_comes_once_time_is_up(clock):
+    pace = Pace(1, progress=False, time_budget=1.0)
+    clock.now = 1.0
+    with pytest.raises(TimeUpError):
+        next(pace.parts(1))
+
+
+def test_people_come_all_at_once_or_more_and_more_of_them_as_time_allows(clock):
+    people = np.arange(100)
+    free = Pace(100, progress=False, time_budget=None)
+    assert [len(part) for part in free.batches(people, most=40)] == [40, 40, 20]
+    pace, seen = Pace(100, progress=False, time_budget=16.0), []
+    for part in pace.batches(people, most=40):
+        seen.append(part)
+        clock.now += 0.25 * len(part)
+    sizes = [len(part) for part in seen]
+    assert sizes[:2] == [1, GROWTH]
+    assert (np.concatenate(seen) == np.arange(sum(sizes))).all()  # each once, in their order
+    assert clock.now >= 16.0 - 0.25
+    assert clock.now <= 16.0 + 0.25  # the last one comes before time is up
 
 
 @pytest.mark.parametrize("budget", [0, -1, "a minute", True, float("nan")])

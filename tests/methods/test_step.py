@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import asdict, fields, replace
 
 import numpy as np
@@ -740,6 +741,10 @@ class Clock:
         self.now += 1.0
         return score(frame)
 
+    def by_row(self, frame):
+        self.now += self.each * len(frame)
+        return score(frame)
+
 
 @pytest.mark.parametrize("published", [False, True])
 @pytest.mark.parametrize("budget", [1, 2, 3, 4, 6, 8])
@@ -761,8 +766,97 @@ def test_when_time_is_up_what_was_found_is_returned(monkeypatch, published, budg
         assert_sound(found, REJECTED)
 
 
+@pytest.mark.parametrize("budget", [0.05, 0.2, 1.0, 5.0])
+@pytest.mark.parametrize("each", [2e-6, 2e-4, 2e-3])
+@pytest.mark.parametrize("published", [False, True])
+def test_a_call_ends_soon_after_its_budget(monkeypatch, published, each, budget):
+    """At most a fifth late, and one call of a hundred rows; the model takes all the time."""
+    clock = Clock()
+    clock.each = each
+    monkeypatch.setattr(pace, "time", clock)
+    method = (sl.StEP.published if published else sl.StEP)()
+    method.fit(TRAIN, clock.by_row, schema=SCHEMA, goal=GOAL)
+    begun = clock.now
+    found = method.recourse(pd.concat([REJECTED] * 10, ignore_index=True), time_budget=budget)
+    assert clock.now - begun <= 1.2 * budget + 100 * each
+    assert set(found.final["outcome"]) <= {"timed_out", "reached", "step_limit", "stalled"}
+
+
+def test_a_slow_model_leaves_some_people_with_a_whole_answer_and_not_everybody_with_none(
+    monkeypatch, step, result
+):
+    clock = Clock()
+    clock.each = 1e-3
+    monkeypatch.setattr(pace, "time", clock)
+    slow = sl.StEP().fit(TRAIN, clock.by_row, schema=SCHEMA, goal=GOAL)
+    found = slow.recourse(REJECTED, time_budget=3.0)
+    done = (found.status["outcome"] == "reached").to_numpy()
+    assert 2 <= done.sum() < len(REJECTED)
+    assert done[: done.sum()].all()  # in their order
+    first = REJECTED.index[: done.sum() - 1]
+    whole, limited = (
+        frame[frame["person"].isin(first)].reset_index(drop=True)
+        for frame in (result.paths, found.paths)
+    )
+    assert_frame_equal(limited, whole)
+
+
 def test_with_time_enough_the_budget_changes_nothing(step, result):
     assert_frame_equal(step.recourse(REJECTED, time_budget=3600).paths, result.paths)
+
+
+# ---- crowds ---------------------------------------------------------------------------------
+
+
+def test_who_is_as_near_as_another_is_told_by_the_table_and_not_by_who_else_is_asked_about():
+    """On a grid most distances are ties, which the last digit of a sum must not decide."""
+    random = np.random.default_rng(5)
+    rows = pd.DataFrame(random.integers(0, 4, (700, 7)), columns=list("abcdefg"))
+    schema = sl.Schema([sl.Numeric(name, integer=True, bounds=(0, 3)) for name in rows])
+    lucky = random.random(4**7) < 0.05  # accepts rows here and there
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        return lucky[frame.to_numpy(dtype=int) @ 4 ** np.arange(7)].astype(float)
+
+    step = sl.StEP().fit(rows, model, schema=schema)
+    people = rows[model(rows) < 0.5].head(150)
+    crowd = step.recourse(people)
+    for i in range(len(people)):
+        alone = step.recourse(people.iloc[[i]])
+        for one, other in zip(alone.routes[0], crowd.routes[i], strict=True):
+            assert one.values.tolist() == other.values.tolist()
+
+
+def test_one_who_is_far_off_costs_the_others_no_memory():
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame(random.normal(size=(400, 6)), columns=list("abcdef"))
+    schema = sl.Schema([sl.Numeric(name) for name in rows])
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        return 1 / (1 + np.exp(np.clip(2 - frame.sum(axis=1).to_numpy(), -50, 50)))
+
+    step = sl.StEP(max_steps=1000).fit(rows, model, schema=schema, goal=sl.Goal(0.7))
+    people = rows[model(rows) < 0.5].head(150).reset_index(drop=True)
+
+    def peak() -> int:
+        tracemalloc.start()
+        try:
+            result = step.recourse(people)
+            assert (result.final["outcome"] == "reached").all()
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    usual = peak()
+    people.loc[0] -= 200.0
+    assert peak() < 1.5 * usual  # 450 paths of 500 rows would be ten times as much
+
+
+def test_nobody_is_advised_to_take_a_quadrillion_steps():
+    far = REJECTED.head(1).assign(savings=-1e17)
+    status = fitted(max_steps=3).recourse(far).status
+    assert status["outcome"].tolist() == ["step_limit"]
+    assert status["reason"].str.endswith("so a value of this row may be wrong").all()
 
 
 @pytest.mark.parametrize("published", [False, True])
