@@ -8,7 +8,6 @@ import pytest
 from tests.contract import made
 from tests.contract.made import HONOURING
 
-import stepladder as sl
 from stepladder.path import Outcome
 
 LEAST_SUCCESS = {"face": 0.5, "cchvae": 0.25, made.PER_DIRECTION: 0.25}
@@ -70,6 +69,13 @@ def test_final_is_the_last_row_of_each_path(name, kind):
     )
 
 
+def test_what_is_dropped_is_counted_anew_in_every_answer(kind):
+    method, people = made.fitted("cchvae", kind), made.people(kind)
+    counts = [method.recourse(people).dropped for _ in range(3)]
+    assert counts[0] > 0
+    assert len(set(counts)) == 1
+
+
 # ---- people out of the ordinary -----------------------------------------------------------------
 
 
@@ -122,4 +128,3 @@ def test_time_that_is_up_at_once_leaves_everybody_with_an_outcome(name, kind):
     wanted[made.ACCEPTED], wanted[made.LACKING] = "already_positive", "missing_value"
     assert result.status["outcome"].tolist() == wanted
     assert len(result.final) == 6 * made.fitted(name, kind).slots
-    assert isinstance(result, sl.Recourse)
