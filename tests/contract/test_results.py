@@ -124,7 +124,9 @@ def test_who_can_change_nothing_is_told_so_and_stays(name, kind):
 
 def test_time_that_is_up_at_once_leaves_everybody_with_an_outcome(name, kind):
     result = made.fitted(name, kind).recourse(made.people(kind), time_budget=1e-9)
-    wanted = ["timed_out"] * 6
-    wanted[made.ACCEPTED], wanted[made.LACKING] = "already_positive", "missing_value"
-    assert result.status["outcome"].tolist() == wanted
+    outcomes = result.status["outcome"].tolist()
+    assert outcomes.pop(made.LACKING) == "missing_value"
+    # There may be no time to find out who is accepted.
+    assert outcomes.pop(made.ACCEPTED) in ("already_positive", "timed_out")
+    assert outcomes == ["timed_out"] * 4
     assert len(result.final) == 6 * made.fitted(name, kind).slots

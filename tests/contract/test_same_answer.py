@@ -1,7 +1,6 @@
 """A person is told the same, whoever else asks, in whatever order, how often, and from where.
 
-Rows are the same to the last bit. Scores may differ in it, where a model adds up other batches in
-another order.
+Rows are the same to the last bit, with models that judge every row by itself.
 """
 
 from __future__ import annotations
@@ -38,6 +37,14 @@ def assert_same(given: Routes, wanted: Routes) -> None:
 @repeatable
 def test_alone_or_in_a_batch(name, kind):
     assert_same(made.alone(name, kind), made.answer(name, kind).routes)
+
+
+@repeatable
+def test_alone_or_in_a_batch_where_many_rows_are_equally_near(name):
+    method = made.on_the_lattice(name)
+    people = made.LATTICE[made.enough(made.LATTICE) < 0.5].iloc[3::19]
+    alone = [method.recourse(people.iloc[[i]]).routes[0] for i in range(len(people))]
+    assert_same(alone, method.recourse(people).routes)
 
 
 @repeatable
@@ -112,10 +119,8 @@ def test_after_another_fit_with_the_same_seed(name):
 
 
 def learned(method: Method) -> dict[str, bytes]:
-    """All that a method holds, but how often its scorer was asked and what a budget has left."""
-    held = {**vars(method), "scorer_": method.scorer_.apart()}
-    if method.guarantee() is not None:
-        held.pop("privacy")
+    """All that a method holds, but what is left of a budget."""
+    held = {key: value for key, value in vars(method).items() if key != "privacy"}
     return {key: pickle.dumps(value) for key, value in held.items()}
 
 
