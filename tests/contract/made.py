@@ -215,10 +215,12 @@ CENTRES = (_public := table(200, seed=9))[liked(_public)].iloc[:2]
 """Rows of another table, which is public."""
 
 ONCE, PER_DIRECTION = "step, paid once", "step, paid per direction"
+NOISY = "step.published, noisy"
+"""Which imitates people who stray, of two alike each in their own way."""
 
 METHODS: dict[str, Callable[[], Method]] = {
     **{name: lambda name=name: catalogue.make(name, _small(name)) for name in catalogue.NAMES},
-    "step.published, noisy": lambda: sl.StEP.published(paths=2, random_state=3, noise=0.3),
+    NOISY: lambda: sl.StEP.published(paths=2, random_state=3, noise=0.3),
     ONCE: lambda: sl.StEP(paths=2, random_state=3, privacy=sl.Budget(8, 1e-6)),
     PER_DIRECTION: lambda: sl.StEP(
         paths=2,

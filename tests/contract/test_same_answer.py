@@ -61,7 +61,7 @@ def test_when_asked_again(name, kind):
     assert again.dropped == made.answer(name, kind).dropped
 
 
-@repeatable
+@pytest.mark.parametrize("name", [name for name in made.REPEATABLE if name != made.NOISY])
 def test_beside_a_double(name, kind):
     order = [0, 0, 1, 3, 1, 4]
     crowd = made.people(kind).iloc[order].set_axis([f"seat {i}" for i in range(len(order))])
