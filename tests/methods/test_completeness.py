@@ -47,50 +47,53 @@ def solved(case: Case, step: sl.StEP) -> sl.Recourse:
     return step.recourse(case.people, locked=case.locked)
 
 
-Walked = dict[tuple[int, int], tuple[pd.DataFrame, np.ndarray]]
+Paths = dict[tuple[int, int], slice]
 
 
-def walked(case: Case, result: sl.Recourse) -> Walked:
-    """Each path's rows as the caller sees them, raw features only, and their scores."""
+def each_path(case: Case, result: sl.Recourse) -> Paths:
+    """Where each path's rows lie in `result.paths`."""
     found = {}
-    for (person, path), mine in result.paths.groupby(["person", "path"]):
-        assert list(mine["step"]) == list(range(len(mine)))
-        found[person, path] = mine[list(case.schema.names)], mine["score"].to_numpy()
+    for (person, path), places in result.paths.groupby(["person", "path"]).indices.items():
+        mine = slice(places[0], places[-1] + 1)
+        assert list(result.paths["step"][mine]) == list(range(len(places)))
+        found[person, path] = mine
     slots = len(result.routes[0])
     assert sorted(found) == [(i, c) for i in range(len(case.people)) for c in range(slots)]
     return found
 
 
-def assert_every_row_is_true(case: Case, result: sl.Recourse, paths: Walked) -> None:
+def assert_every_row_is_true(case: Case, result: sl.Recourse, paths: Paths) -> None:
     """All rows start at the person, keep every rule and score as reported; ends meet the goal."""
+    rows = result.paths[list(case.schema.names)]  # as the caller sees them, raw features only
+    met = case.met(rows)
+    assert (rows.dtypes == case.people.dtypes).all()
+    np.testing.assert_array_equal(result.paths["score"], case.model(rows))
+    for person, places in result.paths.groupby("person").indices.items():
+        today, own = case.people.iloc[[person]], rows.iloc[places]
+        assert case.broken_rules(person, own) == []
+        assert sl.Feasible.of(result.space, today, locked=case.locked).check(own) == []
     ends = result.final.set_index(["person", "path"])
-    for (person, path), (rows, scores) in paths.items():
-        today = case.people.iloc[[person]]
-        assert (rows.dtypes == case.people.dtypes).all()
-        assert (rows.iloc[[0]].to_numpy() == today.to_numpy()).all()
-        assert case.broken_rules(person, rows) == []
-        assert sl.Feasible.of(result.space, today, locked=case.locked).check(rows) == []
-        np.testing.assert_array_equal(scores, case.model(rows))
+    for (person, path), mine in paths.items():
+        assert (rows.iloc[mine.start] == case.people.iloc[person]).all()
         end = ends.loc[person, path]
-        assert end["score"] == scores[-1]
-        met = case.met(rows)
-        assert met[-1] == (end["outcome"] in ("reached", "already_positive"))
-        assert not met[:-1].any()  # nobody is sent on from a row that would do
+        assert end["score"] == result.paths["score"][mine.stop - 1]
+        assert met[mine.stop - 1] == (end["outcome"] in ("reached", "already_positive"))
+        assert not met[mine][:-1].any()  # nobody is sent on from a row that would do
 
 
-def assert_nothing_is_asked_twice(case: Case, paths: Walked) -> None:
+def assert_nothing_is_asked_twice(case: Case, result: sl.Recourse, paths: Paths) -> None:
     """Each feature of a path goes one way only, a category changes once, no step is empty."""
-    for rows, _ in paths.values():
-        moved = np.zeros(len(rows) - 1, dtype=bool)
-        for feature in case.schema.features:
-            moves = np.diff(case.ranked(feature.name, rows[feature.name]))
-            moved |= moves != 0
+    names = case.schema.names
+    ranked = np.stack([case.ranked(name, result.paths[name]) for name in names], axis=1)
+    for mine in paths.values():
+        moves = np.diff(ranked[mine], axis=0)
+        for feature, own in zip(case.schema.features, moves.T, strict=True):
             if feature.kind == "categorical":
-                assert np.count_nonzero(moves) <= 1, f"{feature.name} changes twice"
+                assert np.count_nonzero(own) <= 1, f"{feature.name} changes twice"
             else:
-                one_way = (moves >= 0).all() or (moves <= 0).all()
-                assert one_way, f"{feature.name} goes to and fro: {moves}"
-        assert moved.all(), "a step changes nothing"
+                one_way = (own >= 0).all() or (own <= 0).all()
+                assert one_way, f"{feature.name} goes to and fro: {own}"
+        assert moves.any(axis=1).all(), "a step changes nothing"
 
 
 def assert_complete(case: Case, step: sl.StEP, result: sl.Recourse) -> None:
@@ -135,9 +138,9 @@ def assert_blame_is_right(case: Case, person: int, reason: str) -> None:
 
 def assert_promises_are_kept(case: Case, step: sl.StEP) -> None:
     result = solved(case, step)
-    paths = walked(case, result)
+    paths = each_path(case, result)
     assert_every_row_is_true(case, result, paths)
-    assert_nothing_is_asked_twice(case, paths)
+    assert_nothing_is_asked_twice(case, result, paths)
     assert_complete(case, step, result)
 
 
@@ -206,11 +209,11 @@ def test_a_private_path_keeps_every_rule_whatever_the_noise(data):
         pay = sl.PayPerDirection(budget, steps=20 * len(case.people))
         step = sl.StEP(count, step_size, max_steps=20, privacy=pay)
     result = solved(case, step)
-    paths = walked(case, result)
+    paths = each_path(case, result)
     assert_every_row_is_true(case, result, paths)
     ends = result.final.set_index(["person", "path"])["outcome"]
-    done = {key: rows for key, rows in paths.items() if ends[key] == "reached"}
-    assert_nothing_is_asked_twice(case, done)
+    done = {key: mine for key, mine in paths.items() if ends[key] == "reached"}
+    assert_nothing_is_asked_twice(case, result, done)
     assert result.privacy is not None
     assert result.privacy.spent <= budget.epsilon
 

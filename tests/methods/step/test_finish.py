@@ -74,6 +74,14 @@ def test_a_detour_is_straightened():
     assert laid(rows, [3, 0, 0]) == [[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]]
 
 
+@pytest.mark.parametrize("way", [1, -1])
+def test_a_feature_that_went_to_and_fro_goes_only_one_way(way):
+    rows = [[0, 0, 0], [2 * way, 0, 0], [1 * way, 0, 0], [3 * way, 0, 0]]
+    expected = [[0, 0, 0], [2 * way, 0, 0], [3 * way, 0, 0]]
+    for step_size in (0.5, 1.0, 2.0):
+        assert laid(rows, [3 * way, 0, 0], step_size) == expected
+
+
 def test_a_level_on_the_way_that_isnt_the_last_is_left_out():
     rows = [[0, 0, 0], [1, 0, 1], [2, 0, 2]]
     assert laid(rows, [2, 0, 2]) == [[0, 0, 0], [1, 0, 0], [2, 0, 2]]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
+import pytest
 
 import stepladder as sl
 from stepladder.feasible import Feasible
@@ -23,7 +26,7 @@ PERSON = pd.DataFrame({"a": [1], "b": [2], "c": ["x"]})
 
 def model(frame: pd.DataFrame) -> np.ndarray:
     """Takes every y, and an x only if both numbers are large; more of either is better."""
-    both = (np.minimum(frame["a"], 5) + np.minimum(frame["b"], 5)) / 10
+    both = (frame["a"].clip(0, 5) + frame["b"].clip(0, 5)) / 10
     return np.where(frame["c"] == "y", 1.0, both).astype(float)
 
 
@@ -39,6 +42,18 @@ def test_no_positive_can_be_reached_but_a_mix_of_two_can():
     assert (model(final[["a", "b", "c"]]) == 1.0).all()
     assert (final["c"] == "x").all()
     assert (final[["a", "b"]].to_numpy() >= 5).all()
+
+
+@pytest.mark.parametrize(("made_up", "second"), [(False, "unreachable"), (True, "reached")])
+def test_a_path_left_over_is_mixed_where_positives_are_made_up(made_up, second):
+    train = pd.concat([TRAIN, pd.DataFrame({"a": [7], "b": [7], "c": ["x"]})], ignore_index=True)
+    step = sl.StEP(paths=2).fit(train, model, schema=SCHEMA, goal=sl.Goal(1.0))
+    if made_up:
+        ranges = np.array([[0.0, 9.0], [0.0, 8.0], [0.0, 1.0]])
+        step.reference_ = replace(step.reference_, ranges=ranges)
+    result = step.recourse(PERSON)  # who could become a single one of the positives
+    assert sorted(result.final["outcome"]) == ["reached", second]
+    assert (model(result.final[["a", "b", "c"]]) == 1.0).sum() == 1 + made_up
 
 
 def test_without_mixing_the_answer_names_the_rule():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
@@ -81,3 +83,28 @@ def test_a_single_target_is_not_shared():
     share(targets, 2)
     assert rows(targets, 0) == [[2, 0]]
     assert rows(targets, 1) == []
+
+
+def test_which_positives_are_the_nearest_does_not_depend_on_who_else_asks():
+    names = list("abcd")
+    lattice = pd.DataFrame(list(product(range(6), repeat=4)), columns=names)  # full of ties
+    schema = sl.Schema(
+        sl.Numeric(name, bounds=(0, 9), change="increase" if name in "bd" else "any")
+        for name in names
+    )
+    space = sl.Space.from_schema(schema, lattice)
+    enough = lattice.sum(axis=1) >= 9
+    step = sl.StEP(paths=2).fit(
+        lattice, lambda rows: np.where(rows.sum(axis=1) >= 9, 0.9, 0.1), space=space
+    )
+    feasible = Feasible.around(space, space.read(lattice[~enough].iloc[::7]))
+
+    def asked(people: Feasible) -> Targets:
+        pace = Pace(1, progress=False, time_budget=None)
+        return reachable(people, step.reference_, step.scorer_, pace, ask=True, patient=False)
+
+    together = asked(feasible)
+    for i in range(len(feasible)):
+        alone = asked(feasible.take(np.array([i])))
+        for path in range(2):
+            assert rows(alone, path) == rows(together, 2 * i + path)
