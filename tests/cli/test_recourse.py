@@ -23,7 +23,7 @@ from rich.console import Console
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
 from typer.testing import CliRunner
 
 import stepladder as sl
@@ -575,6 +575,21 @@ def test_a_model_that_does_not_fit_the_data_is_said(folder, table):
     assert shown.exit_code == 1
     assert "it needs 'savings', which the schema doesn't name, and doesn't know" in shown.stderr
     assert files(folder) == {*INPUTS, "model.skops"}
+
+
+def test_a_type_in_a_skops_model_is_trusted_by_its_name(folder, table):
+    skops = pytest.importorskip("skops.io")
+    data = table(300, seed=0)
+    schema = sl.Schema(SCHEMA.features[:3])
+    schema.save("schema.yaml")
+    model = make_pipeline(SplineTransformer(), LogisticRegression())
+    skops.dump(model.fit(data[list(schema.names)], data["approved"]), "model.skops")
+    shown = stepladder(model="model.skops")
+    assert shown.exit_code == 1
+    options = re.search(r"say so with (--trust .*) \(trust=", shown.stderr)[1].split()
+    assert len(options) == 4  # two types
+    shown = stepladder(*options, model="model.skops")
+    assert shown.exit_code == 0, shown.output
 
 
 def test_a_crafted_pickle_is_not_executed(folder):

@@ -83,6 +83,10 @@ Bought = Annotated[
         help="A .json file for what the budget buys: kept there, and used again for nothing."
     ),
 ]
+Trust = Annotated[
+    list[str] | None,
+    typer.Option(help="A type in a .skops model that you know to be harmless. May be repeated."),
+]
 TrustPickle = Annotated[
     bool, typer.Option("--trust-pickle", help="Open a pickled model, which can run anything.")
 ]
@@ -129,6 +133,7 @@ class Inputs:
         desired: str | None,
         labels: str | None,
         identity: str | None,
+        trust: list[str] | None,
         trust_pickle: bool,
         quiet: bool = False,
     ) -> Inputs:
@@ -152,7 +157,7 @@ class Inputs:
             reference.require([labels], "--labels")
         if identity and waiting is not None and identity != waiting.index:
             waiting.require([identity], "--id")
-        asked = load(model, trust_pickle=trust_pickle)
+        asked = load(model, trust=names(trust), trust_pickle=trust_pickle)
         wanted = Goal(threshold=goal, desired=_class(asked, desired))
         return cls(rules, reference, waiting, labels, model, asked, wanted)
 

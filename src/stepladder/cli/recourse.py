@@ -34,6 +34,7 @@ from stepladder.cli.inputs import (
     PathCount,
     Quiet,
     TimeBudget,
+    Trust,
     TrustPickle,
     budget_of,
     is_private,
@@ -73,6 +74,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     delta: Delta = None,
     ledger: LedgerFile = None,
     bought: Bought = None,
+    trust: Trust = None,
     trust_pickle: TrustPickle = False,
     quiet: Quiet = False,
     as_json: Annotated[
@@ -105,6 +107,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
         desired=desired,
         labels=labels,
         identity=identity,
+        trust=trust,
         trust_pickle=trust_pickle,
         quiet=quiet,
     )

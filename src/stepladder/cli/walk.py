@@ -21,6 +21,7 @@ from stepladder.cli.inputs import (
     Labels,
     LedgerFile,
     PathCount,
+    Trust,
     TrustPickle,
     budget_of,
     is_private,
@@ -69,6 +70,7 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
     epsilon: Epsilon = None,
     delta: Delta = None,
     ledger: LedgerFile = None,
+    trust: Trust = None,
     trust_pickle: TrustPickle = False,
 ) -> None:
     """Walk with one person: offers, what they took or what happened, and offers from there.
@@ -113,6 +115,7 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
         desired=desired,
         labels=labels,
         identity=identity,
+        trust=trust,
         trust_pickle=trust_pickle,
     )
     locked = [inputs.rules.names[place_of(inputs.rules, name)] for name in names(lock)]

@@ -116,6 +116,7 @@ class Method(ABC):
         goal: Goal | None = None,
         labels: Any = None,
         space: Space | None = None,
+        trust: Iterable[str] = (),
     ) -> Self:
         """Learn from the rows of `train`, above all from its positives.
 
@@ -125,6 +126,7 @@ class Method(ABC):
         labels  where given, a positive must also carry the desired label
         space   an encoding made elsewhere; else it's fitted on `train`, or, where nothing may be
                 learned from that, taken from the schema
+        trust   types in a .skops model that are taken though they aren't known to be harmless
         """
         space = _chosen_space(train, schema, goal, space, public=self.is_private)
         values = space.read(train, allow_missing=True)
@@ -132,7 +134,7 @@ class Method(ABC):
             raise EmptyFrameError("The reference frame has no rows.")
         whole = np.asarray(~np.isnan(values).any(axis=1))
         named = isinstance(model, str | PathLike)
-        scorer = Scorer(load(model) if named else model, space, goal or Goal())
+        scorer = Scorer(load(model, trust=trust) if named else model, space, goal or Goal())
         scores = scorer.score(values[whole])
         accepted = scorer.met(scores)
         positive = accepted & _labelled(labels, len(values), scorer)[whole]
