@@ -69,6 +69,7 @@ pair = [("logistic", logistic), ("bayes", GaussianNB())]
 CLASSIFIERS = {
     "logistic": logistic,
     "svc": SVC(),
+    "svc-probability": SVC(probability=True, random_state=0),
     "svc-linear": SVC(kernel="linear"),
     "nu-svc": NuSVC(nu=0.1),
     "neighbours": KNeighborsClassifier(),
@@ -131,6 +132,7 @@ def fitted(kind: str):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:The `probability`:FutureWarning")
 @pytest.mark.filterwarnings("ignore:Bins whose width are too small")
 @pytest.mark.parametrize("kind", MODELS)
 def test_scikit_learns_own_models_load_as_they_are(file, kind):
