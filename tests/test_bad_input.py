@@ -182,11 +182,15 @@ def test_a_missing_column_is_named_with_the_nearest_in_fit_and_in_recourse():
         fitted().recourse(rejected().drop(columns="age"))
 
 
-def test_an_extra_column_is_named_with_a_way_out():
-    with said(errors.ColumnError, "'label'", "Drop it, or add it to the schema"):
-        sl.StEP().fit(rows().assign(label=1), model, schema=SCHEMA)
-    with said(errors.ColumnError, "'label'"):
-        fitted().recourse(changed(label=1))
+def test_an_extra_column_is_set_aside_wherever_rows_are_read():
+    step = sl.StEP(paths=2).fit(rows().assign(label=1), model, schema=SCHEMA)
+    expected = fitted().recourse(rejected(4)).final
+    found = step.recourse(changed(label="x", note=None))
+    assert found.set_aside == ("label", "note")
+    pd.testing.assert_frame_equal(found.final, expected)
+    walk = step.walk(changed(label="x").head(1))
+    assert list(walk.row.columns) == list(rows().columns)
+    assert step.recourse(rejected(4)).set_aside == ()
 
 
 def test_a_column_that_stands_twice_is_named():

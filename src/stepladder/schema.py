@@ -101,6 +101,10 @@ class Schema:
         """The frame's columns, in the schema's order."""
         return tuple(c for f in self.features for c in f.columns)
 
+    def set_aside(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Those of a table's columns that no feature uses."""
+        return tuple(column for column in columns if column not in self.columns)
+
     def position(self, name: str) -> int:
         """Where a feature stands; an unknown name is answered with the nearest right one."""
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -152,7 +152,8 @@ class Inputs:
             if table is not None:
                 table.require(rules.columns, "the schema")
                 if not quiet:
-                    _say_left_aside(table, {*rules.columns, labels, identity})
+                    used = labels if table is reference else identity
+                    say_aside(table.file, _aside(rules, table, used))
         if labels:
             reference.require([labels], "--labels")
         if identity and waiting is not None and identity != waiting.index:
@@ -160,6 +161,11 @@ class Inputs:
         asked = load(model, trust=names(trust), trust_pickle=trust_pickle)
         wanted = Goal(threshold=goal, desired=_class(asked, desired))
         return cls(rules, reference, waiting, labels, model, asked, wanted)
+
+    def set_aside(self, identity: str | None) -> tuple[str, ...]:
+        """The columns that people came with and no feature uses."""
+        assert self.waiting is not None
+        return _aside(self.rules, self.waiting, identity)
 
     def space(self, *, public: bool) -> Space:
         """The space of the reference table, once that and the model fit the schema.
@@ -234,10 +240,14 @@ def _schema(file: Path) -> Schema:
     return Schema.load(file)
 
 
-def _say_left_aside(table: Table, named: set[Any]) -> None:
-    extra = [column for column in table.columns if column not in named]
-    if extra:
-        typer.echo(f"{table.file}: not in the schema, left aside: {listing(extra)}.", err=True)
+def _aside(rules: Schema, table: Table, used: str | None) -> tuple[str, ...]:
+    """The columns of a table that are neither in the schema nor used otherwise."""
+    return tuple(column for column in rules.set_aside(table.columns) if column != used)
+
+
+def say_aside(file: Path, columns: Sequence[str]) -> None:
+    if columns:
+        typer.echo(f"{file}: not in the schema, set aside: {listing(columns)}.", err=True)
 
 
 def _class(model: Any, said: str | None) -> Any:

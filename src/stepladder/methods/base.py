@@ -120,7 +120,7 @@ class Method(ABC):
     ) -> Self:
         """Learn from the rows of `train`, above all from its positives.
 
-        train   the reference rows, in raw units
+        train   the reference rows, in raw units; columns that the schema doesn't name are set aside
         model   anything that scores them: see `stepladder.scorer`; or the name of a model file, an
                 import path or an address: see `stepladder.loading`
         labels  where given, a positive must also carry the desired label
@@ -168,20 +168,23 @@ class Method(ABC):
     ) -> Recourse:
         """Paths to the goal for every row of `people`, whatever becomes of each.
 
+        Columns that the schema doesn't name are set aside, and the result says which.
+
         progress     True for a bar, or a function called with (done, total)
         time_budget  seconds after which what isn't found yet is `timed_out`
         locked       features that can't change for any of these people
         """
         self._check_fitted()
-        template, labels = Template.of(people), frames.labels(people)
-        values = self.space_.read(people, allow_missing=True)
+        aside = self.space_.schema.set_aside(frames.read(people).columns)
+        labels, rows = frames.labels(people), self.space_.own(people)
+        values = self.space_.read(rows, allow_missing=True)
         self.dropped_ = 0
         with Pace(len(values), progress, time_budget) as pace:
             routes = self.routes(values, labels, pace, locked)
         return Recourse(
             space=self.space_,
             goal=self.scorer_.goal,
-            template=template,
+            template=Template.of(rows),
             people=labels,
             routes=routes,
             settings=self.settings,
@@ -189,6 +192,7 @@ class Method(ABC):
             dropped=self.dropped_,
             positives=self.positives_,
             privacy=self.guarantee(pace.releases),
+            set_aside=aside,
         )
 
     def routes(
