@@ -167,6 +167,11 @@ def test_more_clusters_than_positives_are_refused_with_the_number_there_is():
         sl.StEP(paths=5).fit(rows(), model, schema=SCHEMA, goal=sl.Goal(top))
 
 
+def test_a_score_just_short_of_the_goal_is_not_said_to_be_there():
+    with said(errors.PositivesError, "at least 0.7", "the nearest scores 0.69996."):
+        sl.StEP().fit(rows(), lambda f: np.full(len(f), 0.69996), schema=SCHEMA, goal=sl.Goal(0.7))
+
+
 # ---- columns ----------------------------------------------------------------------------------
 
 

@@ -224,7 +224,7 @@ class Method(ABC):
             path = Path(Outcome.MISSING_VALUE, reason, values[[i]], points, scores[[i]])
             routes[i] = [path] * k
         for i in np.flatnonzero(met):
-            reason = f"already meets the goal with a score of {scores[i]:.3f}"
+            reason = f"already meets the goal with a score of {self.scorer_.goal.shown(scores[i])}"
             routes[i] = [standing(space, values[i], scores[i], Outcome.ALREADY_POSITIVE, reason)]
             routes[i] *= k
         asking = np.flatnonzero(whole & ~met)
@@ -284,7 +284,7 @@ def offered(
              the points are taken as they are
     reason   why a person has fewer than `paths`, where nothing was dropped
     """
-    space, dropped = scorer.space, 0
+    space, goal, dropped = scorer.space, scorer.goal, 0
     routes: list[list[Path]] = []
     each = [feasible.take(slice(i, i + 1)) for i in range(len(feasible))]
     laid = [_laid(person, own, checked) for person, own in zip(each, trails, strict=True)]
@@ -305,7 +305,7 @@ def offered(
             kept.append(
                 Path(
                     Outcome.REACHED if met else Outcome.STALLED,
-                    "meets the goal" if met else f"ends at a score of {after[-1]:.3f}",
+                    "meets the goal" if met else f"ends at a score of {goal.shown(after[-1])}",
                     np.concatenate([person.start, values]),
                     np.concatenate([space.to_points(person.start), points]),
                     np.concatenate([[score], after]),
@@ -439,5 +439,6 @@ def _no_positives(scorer: Scorer, scores: Floats, accepted: Mask, rows: int) -> 
     best = scores[scorer.goal.margin(scores).argmax()]
     return (
         f"None of the {rows} reference rows meets the goal ({scorer.goal}); the nearest scores "
-        f"{best:.3f}. Lower the goal, check which class is desired, or give more rows."
+        f"{scorer.goal.shown(best)}. Lower the goal, check which class is desired, or give more "
+        "rows."
     )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.feasible import Feasible
+from stepladder.goal import Goal
 from stepladder.kernels.alpha import Alpha
 from stepladder.methods.pace import Pace
 from stepladder.methods.step import finish, refine
@@ -104,7 +105,9 @@ class Default:
         ends = np.cumsum(trail.steps + 1)
         for path, (end, length) in enumerate(zip(ends, trail.steps + 1, strict=True)):
             part = slice(end - length, end)
-            outcome, reason = self._ending(path, trail, targets, reference, blame, late)
+            outcome, reason = self._ending(
+                path, trail, targets, reference, blame, late, scorer.goal
+            )
             paths.append(Path(outcome, reason, rows[part], points[part], scored[part]))
         return [paths[i * k : (i + 1) * k] for i in range(count)]
 
@@ -189,6 +192,7 @@ class Default:
         reference: Reference,
         blame: dict[int, str],
         late: bool,
+        goal: Goal,
     ) -> tuple[Outcome, str]:
         """How a path ended, and why."""
         slots = reference.slots
@@ -204,14 +208,16 @@ class Default:
             )
             return Outcome.UNREACHABLE, blame.get(path // slots, alone)
         if trail.stalled[path]:
-            return Outcome.STALLED, f"the path ends at a score of {score:.3f}, short of the goal"
+            short = f"the path ends at a score of {goal.shown(score)}, short of the goal"
+            return Outcome.STALLED, short
         left = np.linalg.norm(
             targets.points[path][targets.valid[path]] - trail.latent[path][reference.columns],
             axis=1,
         ).min()
         return Outcome.STEP_LIMIT, (
-            f"the score is {score:.3f} after {steps} steps, the most allowed; a row that meets the "
-            f"goal is {left:.1f} away: allow about {int(np.ceil(left / self.step_size))} more"
+            f"the score is {goal.shown(score)} after {steps} steps, the most allowed; a row that "
+            f"meets the goal is {left:.1f} away: allow about "
+            f"{int(np.ceil(left / self.step_size))} more"
         )
 
 

@@ -29,6 +29,7 @@ from stepladder.errors import (
 )
 from stepladder.feasible import Feasible, allowed
 from stepladder.feature import Categorical, Change
+from stepladder.goal import Goal
 from stepladder.kernels.alpha import Alpha
 from stepladder.methods.base import standing
 from stepladder.methods.pace import Pace
@@ -248,7 +249,7 @@ class Paid:
         for c, steps in enumerate(trail.steps):
             taken = slice(0, steps + 1)
             values, after = trail.values[c, taken], trail.scores[c, taken]
-            outcome, reason = self._ending(trail, c, bool(alone[c]), pace.expired)
+            outcome, reason = self._ending(trail, c, bool(alone[c]), pace.expired, scorer.goal)
             paths.append(Path(outcome, reason, values, scorer.space.to_points(values), after))
         return paths
 
@@ -373,10 +374,12 @@ class Paid:
                 if (own.snap(trail.latent[[path]]) != own.start).any():
                     break
 
-    def _ending(self, trail: Trail, path: int, alone: bool, late: bool) -> tuple[Outcome, str]:
+    def _ending(
+        self, trail: Trail, path: int, alone: bool, late: bool, goal: Goal
+    ) -> tuple[Outcome, str]:
         """How a path ended, and why."""
         steps = trail.steps[path]
-        score = trail.scores[path, steps]
+        score = goal.shown(trail.scores[path, steps])
         if trail.reached[path]:
             by = ", led by the model alone from where directions gave out"
             return Outcome.REACHED, "meets the goal" + (by if alone else "")
@@ -384,10 +387,10 @@ class Paid:
             return Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"
         if trail.stalled[path]:
             return Outcome.STALLED, (
-                f"the path ends at a score of {score:.3f}: directions gave out, and no row the "
+                f"the path ends at a score of {score}: directions gave out, and no row the "
                 "model accepts was found from there"
             )
-        return Outcome.STEP_LIMIT, f"the score is {score:.3f} after {steps} steps, the most allowed"
+        return Outcome.STEP_LIMIT, f"the score is {score} after {steps} steps, the most allowed"
 
 
 class Enquiry:
