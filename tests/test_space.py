@@ -620,6 +620,13 @@ def test_an_extra_column_is_set_aside(kind):
     assert Template.of(space.own(kind(more))).columns == tuple(small())
 
 
+def test_a_declared_space_keeps_nothing_of_an_extra_column():
+    schema = sl.Schema([sl.Numeric("income", typical=(0, 60))])
+    secret = pd.Categorical(["HIV", "none", "HIV", "none"])
+    frame = small()[["income"]].assign(diagnosis=secret)
+    assert sl.Space.from_schema(schema, frame).template.columns == ("income",)
+
+
 def test_a_column_with_a_slip_beside_extra_ones_is_answered_with_the_nearest():
     refused(
         small().rename(columns={"income": "incom"}).assign(note=1),
