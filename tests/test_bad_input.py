@@ -167,6 +167,11 @@ def test_more_clusters_than_positives_are_refused_with_the_number_there_is():
         sl.StEP(paths=5).fit(rows(), model, schema=SCHEMA, goal=sl.Goal(top))
 
 
+def test_a_score_just_short_of_the_goal_is_not_said_to_be_there():
+    with said(errors.PositivesError, "at least 0.7", "the nearest scores 0.69996."):
+        sl.StEP().fit(rows(), lambda f: np.full(len(f), 0.69996), schema=SCHEMA, goal=sl.Goal(0.7))
+
+
 # ---- columns ----------------------------------------------------------------------------------
 
 
@@ -182,11 +187,15 @@ def test_a_missing_column_is_named_with_the_nearest_in_fit_and_in_recourse():
         fitted().recourse(rejected().drop(columns="age"))
 
 
-def test_an_extra_column_is_named_with_a_way_out():
-    with said(errors.ColumnError, "'label'", "Drop it, or add it to the schema"):
-        sl.StEP().fit(rows().assign(label=1), model, schema=SCHEMA)
-    with said(errors.ColumnError, "'label'"):
-        fitted().recourse(changed(label=1))
+def test_an_extra_column_is_set_aside_wherever_rows_are_read():
+    step = sl.StEP(paths=2).fit(rows().assign(label=1), model, schema=SCHEMA)
+    expected = fitted().recourse(rejected(4)).final
+    found = step.recourse(changed(label="x", note=None))
+    assert found.set_aside == ("label", "note")
+    pd.testing.assert_frame_equal(found.final, expected)
+    walk = step.walk(changed(label="x").head(1))
+    assert list(walk.row.columns) == list(rows().columns)
+    assert step.recourse(rejected(4)).set_aside == ()
 
 
 def test_a_column_that_stands_twice_is_named():

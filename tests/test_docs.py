@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import stepladder as sl
 from stepladder.bench.spec import load
 from stepladder.cli import main
 from stepladder.schema import Schema
@@ -95,6 +96,14 @@ def test_the_spec_and_the_schema_that_pages_show_can_be_read(tmp_path: Path) -> 
         for block in shown:
             (tmp_path / f"shown.{kind}").write_text(block, encoding="utf-8")
             read(tmp_path / f"shown.{kind}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_names_on_a_page_are_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert set(re.findall(r"\bsl\.(\w+)", text)) <= set(sl.__all__)
+    bare = set(re.findall(r"`(\w+Error)`", text))
+    assert bare == set(), "say where it's found: sl.…, or stepladder.errors"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -27,6 +27,30 @@ def test_a_goal_reads_as_words():
     assert str(sl.Goal.between(low=1.5)) == "a prediction from 1.5 to ∞"
 
 
+@pytest.mark.parametrize("threshold", [0.9999999999, 0.7000001, 1 / 3, 1e-9, 0.5, 1])
+def test_a_goal_is_told_as_it_is(threshold):
+    said = str(sl.Goal(threshold=threshold)).removeprefix("a score of at least ")
+    assert float(said) == threshold
+    low, _, high = str(sl.Goal.between(threshold, 1.00000001)).split()[3:]
+    assert (float(low), float(high)) == (threshold, 1.00000001)
+
+
+@pytest.mark.parametrize(
+    ("goal", "score", "said"),
+    [
+        (sl.Goal(threshold=0.7), 0.123456, "0.123"),
+        (sl.Goal(threshold=0.7), 0.6999, "0.6999"),
+        (sl.Goal(threshold=0.7), np.nextafter(0.7, 0), "0.6999999999999998"),
+        (sl.Goal(threshold=0.7), 0.7, "0.700"),
+        (sl.Goal(threshold=0.9999), 0.99989, "0.99989"),
+        (sl.Goal(threshold=1), 0.99999, "0.99999"),
+        (sl.Goal.between(high=2), 2.00001, "2.00001"),
+    ],
+)
+def test_a_score_short_of_the_goal_is_not_shown_as_one_that_meets_it(goal, score, said):
+    assert goal.shown(score) == said
+
+
 @pytest.mark.parametrize("threshold", [0, -0.1, 1.1, float("nan"), "high", None])
 def test_a_threshold_is_a_probability(threshold):
     with pytest.raises(ParameterError, match=r"threshold.*above 0 and at most 1.*Goal\.between"):

@@ -16,7 +16,7 @@ from pandas.testing import assert_frame_equal
 from tests.methods.bank import GOAL, JOBS, REJECTED, SCHEMA, TRAIN, fitted, score
 
 import stepladder as sl
-from stepladder.errors import ResultError
+from stepladder.errors import ParameterError, ResultError
 from stepladder.metrics import Paths, nearest_distance, summary
 
 FRAMES = ("paths", "final", "changes", "status")
@@ -138,6 +138,31 @@ def test_a_choice_is_a_path_that_asks_for_something_that_no_nearer_one_is_conten
     assert [paths[slot].distance for slot in chosen] == sorted(
         paths[slot].distance for slot in chosen
     )
+
+
+def test_a_person_is_found_by_their_own_label_and_nobody_in_their_place(result):
+    for place, person in enumerate(PEOPLE.index):
+        assert result.place(person) == place
+        assert result.choices(person) == result.choices_at(place)
+    for stranger in (0, 2, -1, "7", "07", 7.5, True, None):  # 1 is there, and 7
+        with pytest.raises(ParameterError, match=f"nobody called {stranger!r}.* It has 40, 7"):
+            result.place(stranger)
+        with pytest.raises(ParameterError, match="nobody called"):
+            result.choices(stranger)
+    with pytest.raises(ParameterError, match=r"nobody called '7'\. Did you mean 7\?"):
+        result.choices("7")
+
+
+def test_a_result_says_which_columns_were_set_aside(step, tmp_path):
+    people = PEOPLE.assign(note="x", label=1)
+    result = step.recourse(people)
+    assert result.set_aside == ("note", "label")
+    assert "set aside: 'note', 'label'" in repr(result)
+    assert not {"note", "label"} & {*result.final, *result.paths}
+    for name in ("plan.json", "plan.parquet"):
+        result.save(tmp_path / name)
+        assert sl.Recourse.load(tmp_path / name).set_aside == ("note", "label")
+    assert "set aside" not in repr(step.recourse(PEOPLE))
 
 
 def test_everyone_has_an_outcome_and_a_reason(result):

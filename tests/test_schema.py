@@ -123,7 +123,7 @@ def test_guessing_goes_by_dtype_and_prints_nothing(capsys):
     assert capsys.readouterr() == ("", "")
     assert schema == sl.Schema(
         [
-            sl.Numeric("income"),
+            sl.Numeric("income", decimals=1),
             sl.Numeric("age", integer=True),
             sl.Categorical("education", levels=["master", "none", "school"]),
             sl.Categorical("job", levels=["clerk", "smith"]),
@@ -173,8 +173,36 @@ def test_what_is_typical_is_never_guessed_from_a_table():
     ids=lambda c: str(c.dtype),
 )
 def test_an_undeclared_float_is_never_a_category_however_few_values_it_has(column):
-    schema = sl.Schema.infer(pd.DataFrame({"x": column}))
-    assert schema["x"] == sl.Numeric("x")
+    feature = sl.Schema.infer(pd.DataFrame({"x": column}))["x"]
+    assert isinstance(feature, sl.Numeric)
+    assert not feature.integer
+
+
+@pytest.mark.parametrize(
+    ("column", "decimals"),
+    [
+        ([1.0, 2.0, np.nan], 0),
+        ([1.5, 2.0], 1),
+        ([1.25, 2.5, np.inf], 2),
+        ([0.0001, 3.0], 4),
+        ([0.00001, 3.0], None),
+        ([1 / 3, 2.0], None),
+        ([np.nan, np.nan], None),
+        ([], None),
+        (pd.array([1, None], dtype="Int64"), None),  # whole numbers are said to be such
+        (pd.Series([Decimal("0.25"), Decimal(1), None], dtype=object), 2),
+    ],
+    ids=str,
+)
+def test_few_decimals_are_guessed_and_many_left_open(column, decimals):
+    feature = sl.Schema.infer(pd.DataFrame({"x": column}, dtype=getattr(column, "dtype", float)))
+    assert feature["x"].decimals == decimals
+
+
+def test_bounds_may_have_more_decimals_than_the_column():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0]})
+    assert sl.Schema.infer(frame, bounds={"x": (0.25, None)})["x"].decimals == 2
+    assert sl.Schema.infer(frame, bounds={"x": (1 / 3, 2)})["x"].decimals is None
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,43 @@ def test_boosted_models_trained_on_arrays_are_asked_with_arrays():
     assert scores(grown.get_booster()) == pytest.approx(scores(grown))
 
 
+LEVELLED = pd.DataFrame(
+    {
+        "job": np.random.default_rng(1).choice(["clerk", "smith", "cook"], 200),
+        "income": np.random.default_rng(2).normal(30, 8, 200).round(1),
+        "rooms": np.random.default_rng(3).integers(1, 4, 200),
+        "member": np.random.default_rng(4).choice([True, False], 200),
+    }
+)
+TRAINED = LEVELLED.astype({"job": "category", "rooms": "category"})
+BOUGHT = (LEVELLED["income"] + 9 * (LEVELLED["job"] == "cook") + 4 * LEVELLED["rooms"]) > 40
+
+
+@pytest.mark.parametrize("kind", [lambda f: f, pl.from_pandas, pa.Table.from_pandas])
+def test_lightgbm_on_categories_is_asked_with_a_table_that_holds_them_as_text(kind):
+    model = light(min_child_samples=5).fit(TRAINED, BOUGHT)
+    expected = model.predict_proba(TRAINED)[:, 1]
+    assert len(np.unique(expected)) > 5
+    schema = sl.Schema.infer(LEVELLED, categorical=["rooms"])
+    read = lightgbm.Booster(model_str=model.booster_.model_to_string())
+    for asked in (model, model.booster_, read):
+        for frame in (LEVELLED, LEVELLED[["income", "member", "rooms", "job"]], TRAINED):
+            space = sl.Space.fit(schema, kind(frame))
+            np.testing.assert_allclose(
+                Scorer(asked, space, sl.Goal()).score(space.read(kind(frame))), expected
+            )
+
+
+def test_lightgbm_on_other_categories_than_the_tables_is_one_sentence_with_a_way_out():
+    model = light().fit(TRAINED, BOUGHT)
+    other = LEVELLED.assign(job=LEVELLED["job"].str.upper())
+    space = sl.Space.fit(sl.Schema.infer(other, categorical=["rooms"]), other)
+    with pytest.raises(
+        ModelError, match=r"levels 'clerk', 'cook', 'smith'.*schema has no.*Parquet keeps it"
+    ):
+        Scorer(model, space, sl.Goal())
+
+
 def test_lightgbm_finds_columns_whose_names_hold_spaces():
     spaced = FRAME.rename(columns={"income": "yearly income"})
     model = light().fit(spaced[["debt", "yearly income", "children"]], LABELS)

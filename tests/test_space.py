@@ -651,8 +651,30 @@ def test_a_missing_column_is_named_with_the_one_that_looks_like_it():
     )
 
 
-def test_an_extra_column_is_named_with_a_way_out():
-    refused(small().assign(age=1), ColumnError, "'age'", "Drop it, or add it to the schema")
+@pytest.mark.parametrize("kind", [lambda f: f, pl.from_pandas, pa.Table.from_pandas])
+def test_an_extra_column_is_set_aside(kind):
+    more = small()
+    more.insert(0, "note", [1, 2, 3, 4])
+    space = sl.Space.fit(small_schema(), kind(small()))
+    assert sl.Space.fit(small_schema(), kind(more)).template.columns == space.template.columns
+    np.testing.assert_array_equal(space.encode(kind(more)), space.encode(kind(small())))
+    assert Template.of(space.own(kind(more))).columns == tuple(small())
+
+
+def test_a_declared_space_keeps_nothing_of_an_extra_column():
+    schema = sl.Schema([sl.Numeric("income", typical=(0, 60))])
+    secret = pd.Categorical(["HIV", "none", "HIV", "none"])
+    frame = small()[["income"]].assign(diagnosis=secret)
+    assert sl.Space.from_schema(schema, frame).template.columns == ("income",)
+
+
+def test_a_column_with_a_slip_beside_extra_ones_is_answered_with_the_nearest():
+    refused(
+        small().rename(columns={"income": "incom"}).assign(note=1),
+        ColumnError,
+        "no column 'income'",
+        "Did you mean 'incom'?",
+    )
 
 
 def test_a_column_that_stands_twice_is_named():

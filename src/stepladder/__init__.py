@@ -3,7 +3,7 @@
 The way in for a reader: here → `methods/step` → `kernels/direction.py`.
 """
 
-from stepladder.errors import StepladderError
+from stepladder.errors import BudgetError, StepladderError
 from stepladder.feasible import Feasible, Violation
 from stepladder.feature import Categorical, Change, Numeric, Ordinal
 from stepladder.goal import Goal
@@ -22,6 +22,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Budget",
+    "BudgetError",
     "Categorical",
     "Change",
     "Feasible",

@@ -5,7 +5,7 @@ StepladderError
 ├── SchemaError           the schema contradicts itself, or its file can't be read
 ├── FrameError            a frame doesn't fit the schema
 │   ├── EmptyFrameError       it has no rows
-│   ├── ColumnError           a column is missing, extra or there twice
+│   ├── ColumnError           a column is missing or there twice
 │   ├── DtypeError            a column holds something else than its feature says
 │   ├── MissingValueError     a value is missing where one is needed
 │   ├── NotFiniteError        a value is infinite
@@ -51,7 +51,7 @@ class EmptyFrameError(FrameError):
 
 
 class ColumnError(FrameError):
-    """A column is missing, extra or there twice."""
+    """A column is missing or there twice."""
 
 
 class DtypeError(FrameError):

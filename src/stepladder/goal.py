@@ -64,10 +64,26 @@ class Goal:
     def met(self, scores: Floats) -> Mask:
         return np.asarray(self.margin(scores) >= 0.0)
 
+    def shown(self, score: float) -> str:
+        """A score with three decimals, or with as many as keep it on its side of the goal.
+
+        >>> Goal(threshold=0.7).shown(0.123456), Goal(threshold=0.7).shown(0.69996)
+        ('0.123', '0.69996')
+        """
+        is_met = self.met(np.array(score))
+        said = (f"{score:.{places}f}" for places in range(3, 17))
+        return next((s for s in said if self.met(np.array(float(s))) == is_met), repr(float(score)))
+
     def __str__(self) -> str:
         if self.is_range:
-            low = "-∞" if self.low is None else f"{self.low:g}"
-            high = "∞" if self.high is None else f"{self.high:g}"
+            low = "-∞" if self.low is None else _exact(self.low)
+            high = "∞" if self.high is None else _exact(self.high)
             return f"a prediction from {low} to {high}"
         wanted = "" if self.desired is None else f" for {self.desired!r}"
-        return f"a score of at least {self.threshold:g}{wanted}"
+        return f"a score of at least {_exact(self.threshold)}{wanted}"
+
+
+def _exact(end: float) -> str:
+    """A number as it was given, in as few digits as tell it from any other."""
+    short = f"{end:g}"
+    return short if float(short) == end else repr(float(end))

@@ -7,7 +7,7 @@ files) is read off them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path as File
@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stepladder import archive, frames, markup
+from stepladder.errors import ParameterError, listing, nearest
 from stepladder.feature import moved
 from stepladder.frames import Frame, Template
 from stepladder.goal import Goal
@@ -44,6 +45,7 @@ class Recourse:
     `asked` says how often the model was asked ("calls") and about how many rows ("rows").
     `privacy` says what a private method spent for it, and what is left. `fingerprints` are the
     SHA-256 of the model's file ("model") and of the reference rows ("data"), where they are known.
+    `set_aside` are the columns that people came with and no feature uses.
     """
 
     space: Space
@@ -58,15 +60,17 @@ class Recourse:
     positives: Floats | None = field(default=None, repr=False)
     privacy: Guarantee | None = None
     fingerprints: Mapping[str, str] = field(default_factory=dict)
+    set_aside: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        found = sum(self.best(i)[0] is not None for i in range(len(self.people)))
+        found = sum(self.best_at(i)[0] is not None for i in range(len(self.people)))
         count = f"{len(self.people)} people, {self._slots} paths each"
-        return f"Recourse({count}, {found} of them reach {self.goal})"
+        aside = f", set aside: {listing(self.set_aside)}" if self.set_aside else ""
+        return f"Recourse({count}, {found} of them reach {self.goal}{aside})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: how people fared, and where the first of them end."""
-        found = [self.best(i) for i in range(len(self.people))]
+        found = [self.best_at(i) for i in range(len(self.people))]
         counted = Counter(outcome.value for _, outcome, _ in found)
         rows = []
         for i in range(min(len(found), SHOWN)):
@@ -155,7 +159,7 @@ class Recourse:
     @cached_property
     def status(self) -> Frame:
         """One row a person: outcome, reason, and the nearest path that reaches the goal."""
-        best = [self.best(i) for i in range(len(self.people))]
+        best = [self.best_at(i) for i in range(len(self.people))]
         return self._plain(
             {
                 "person": self.people,
@@ -165,9 +169,9 @@ class Recourse:
             }
         )
 
-    def best(self, person: int) -> tuple[int | None, Outcome, str]:
-        """The nearest successful path of the person at a position, an outcome and a reason."""
-        routes = self.routes[person]
+    def best_at(self, place: int) -> tuple[int | None, Outcome, str]:
+        """The nearest successful path of the person at a place, an outcome and a reason."""
+        routes = self.routes[place]
         reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
         if not reached:
             nearest = max(routes, key=lambda p: float(self.goal.margin(p.scores[-1:])[0]))
@@ -177,12 +181,43 @@ class Recourse:
         said = f"{len(reached)} of {len(routes)} paths reach {self.goal}"
         return slot, Outcome.REACHED, "; ".join([said, *missed])
 
-    def choices(self, person: int) -> list[int]:
-        """The different successful paths of the person at a position, the nearest first.
+    def place(self, person: Hashable) -> int:
+        """Where a person stands in the result, by what the caller's index calls them.
+
+        A text is no number, though it reads like one, and a truth is none though it equals one.
+        """
+        people = pd.Index(self.people).tolist()  # NumPy's own would turn dates into numbers
+        is_truth = isinstance(person, bool | np.bool_)
+        places = [
+            place
+            for place, label in enumerate(people)
+            if label == person and isinstance(label, bool) == is_truth
+        ]
+        if not places:
+            raise ParameterError(
+                f"The result has nobody called {person!r}.{nearest(person, people)} "
+                f"It has {listing(people)}."
+            )
+        if len(places) > 1:
+            raise ParameterError(
+                f"{len(places)} people of the result are called {person!r}. Give people different "
+                "names before asking for recourse, or use words.plans(result), which has everyone "
+                "in order."
+            )
+        return places[0]
+
+    def choices(self, person: Hashable) -> list[int]:
+        """The different successful paths of one person, the nearest first.
+
+        person  the value that names them in the index of the frame they came from
 
         Left out is a path that asks for all that a nearer one asks for, as much or more.
         """
-        routes, chosen = self.routes[person], list[int]()
+        return self.choices_at(self.place(person))
+
+    def choices_at(self, place: int) -> list[int]:
+        """`choices` of the person at a place."""
+        routes, chosen = self.routes[place], list[int]()
         reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
         moved = [path.values[-1] - path.values[0] for path in routes]
         ordered = np.array([feature.ordered for feature in self.space.schema.features])
@@ -246,6 +281,7 @@ class Recourse:
             "settings": dict(self.settings),
             "reference": dict(self.reference),
             "fingerprints": dict(self.fingerprints),
+            "set_aside": list(self.set_aside),
             "dropped": self.dropped,
             "asked": dict(self.asked),
             "public": space.public,
@@ -308,6 +344,7 @@ class Recourse:
             settings=facts["settings"],
             reference=facts["reference"],
             fingerprints=facts.get("fingerprints", {}),
+            set_aside=tuple(facts.get("set_aside", ())),
             dropped=facts.get("dropped", 0),
             asked=facts.get("asked", {}),
             privacy=Guarantee.from_dict(paid) if (paid := facts.get("privacy")) else None,

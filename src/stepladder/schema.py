@@ -12,6 +12,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from stepladder import frames, markup
 from stepladder.errors import (
@@ -41,6 +42,9 @@ _KINDS: dict[str, type[Numeric] | type[Ordinal] | type[Categorical]] = {
     "ordinal": Ordinal,
     "categorical": Categorical,
 }
+
+FEW_DECIMALS = 4
+"""Up to how many decimals a column is taken to mean them."""
 
 MOST_LEVELS = 8
 """How many levels of a feature a notebook shows."""
@@ -102,6 +106,10 @@ class Schema:
         """The levels that each ordinal and category declares; none for one that doesn't."""
         return {f.name: f.levels or () for f in self.features if not isinstance(f, Numeric)}
 
+    def set_aside(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Those of a table's columns that no feature uses."""
+        return tuple(column for column in columns if column not in self.columns)
+
     def position(self, name: str) -> int:
         """Where a feature stands; an unknown name is answered with the nearest right one."""
         try:
@@ -160,10 +168,11 @@ class Schema:
         Text, category and boolean columns are categorical with the levels seen, or ordinal where
         their dtype says that it's ordered (pandas' categories and Arrow's dictionaries can). A
         polars Enum is categorical with all of its levels: it lists what there is, and doesn't say
-        that more is higher. Whole-number columns are integer; every other number is numeric. How
-        many different values a numeric column holds plays no part. What a person can't change
-        can't be guessed: name it in `never`, `increase` and `decrease`. `onehot` names groups of
-        0/1 columns that hold one category, such as `{"job": ["job_clerk", "job_smith"]}`.
+        that more is higher. Whole-number columns are integer; every other number is numeric, with
+        as many decimals as the column has, if those are few (`FEW_DECIMALS`). How many different
+        values a numeric column holds plays no part. What a person can't change can't be guessed:
+        name it in `never`, `increase` and `decrease`. `onehot` names groups of 0/1 columns that
+        hold one category, such as `{"job": ["job_clerk", "job_smith"]}`.
         """
         table = frames.read(frame)
         ordinal, bounds, onehot = dict(ordinal or {}), dict(bounds or {}), dict(onehot or {})
@@ -199,7 +208,10 @@ class Schema:
             if name in categorical or not (column.dtype.is_numeric() or loose):
                 return Categorical(name, levels=_guessed_levels(column, name), change=how)
             whole = name in integer or column.dtype.is_integer() or (loose and _all_whole(column))
-            return Numeric(name, bounds=bounds.get(name, (None, None)), integer=whole, change=how)
+            ends, decimals = bounds.get(name, (None, None)), None
+            if not whole:
+                decimals = _few_decimals(frames.numbers(column, name), ends)
+            return Numeric(name, bounds=ends, integer=whole, decimals=decimals, change=how)
 
         guessed = cls(guess(name) for name in names)
         for setting, asked in (("bounds", bounds), ("integer", integer)):
@@ -308,6 +320,17 @@ def _all_numbers(column: nw.Series[Any]) -> bool:
 
 def _all_whole(column: nw.Series[Any]) -> bool:
     return all(v is None or isinstance(v, Integral) for v in frames.values(column))
+
+
+def _few_decimals(numbers: NDArray[np.float64], bounds: Bounds) -> int | None:
+    """With how many decimals a column and its bounds are written; None if they're many, or the
+    column holds no number."""
+    if not np.isfinite(numbers).any():
+        return None
+    ends = [end for end in bounds if frames.is_number(end)]  # what else they are is said elsewhere
+    seen = np.append(numbers, np.array(ends, dtype=np.float64))
+    seen = seen[np.isfinite(seen)]
+    return next((d for d in range(FEW_DECIMALS + 1) if (seen.round(d) == seen).all()), None)
 
 
 def _guessed_levels(column: nw.Series[Any], name: str) -> tuple[Level, ...]:

@@ -7,16 +7,19 @@ time: a model that raises, or returns NaN or the wrong shape, is reported by nam
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from stepladder import frames
 from stepladder.errors import ModelError, ParameterError, listing, nearest
+from stepladder.feature import Numeric
 from stepladder.frames import Frame, Template
 from stepladder.goal import Goal
 from stepladder.space import Floats, Mask, Space
@@ -69,7 +72,8 @@ class Scorer:
 
     def _asking(self) -> Ask:
         columns = self.space.width if self.takes_points else len(self.space.schema.columns)
-        return _asker(self.model, self.name, self.goal, columns)
+        levels = {} if self.takes_points else _levels(self.model, self.name, self.space)
+        return _asker(self.model, self.name, self.goal, columns, levels)
 
     def __getstate__(self) -> dict[str, Any]:
         """A scorer is pickled as its model; how to ask it is found out again."""
@@ -251,8 +255,11 @@ def _is_from(model: Any, module: str, kind: str) -> bool:
     return loaded is not None and isinstance(model, getattr(loaded, kind, ()))
 
 
-def _asker(model: Any, name: str, goal: Goal, columns: int) -> Ask:
-    """The function that turns rows into this kind of model's scores."""
+def _asker(model: Any, name: str, goal: Goal, columns: int, levels: Mapping[str, list[Any]]) -> Ask:
+    """The function that turns rows into this kind of model's scores.
+
+    `levels` are those of columns that have to be given to it as categories.
+    """
     if _is_from(model, "torch.nn", "Module"):
         module = _evaluating(model, name)
         return lambda rows: _pick(_of_two(_ask_torch(module, rows), goal, name), goal, None, name)
@@ -263,6 +270,7 @@ def _asker(model: Any, name: str, goal: Goal, columns: int) -> Ask:
             f"{_ITS_COLUMNS}"
         )
     plain = trained_on is not None and _column_names(model) is None
+    categories = {column: pd.CategoricalDtype(known) for column, known in levels.items()}
 
     def prepared(rows: Any) -> Any:
         """A model trained without column names is asked without them."""
@@ -270,7 +278,7 @@ def _asker(model: Any, name: str, goal: Goal, columns: int) -> Ask:
             return rows
         if plain:
             return frames.read(rows).to_numpy()
-        return _pandas(rows) if _is_lightgbm(model) else rows
+        return _pandas(rows).astype(categories) if _is_lightgbm(model) else rows
 
     if _is_from(model, "xgboost", "Booster"):
         matrix = sys.modules["xgboost"].DMatrix
@@ -334,6 +342,38 @@ def _column_names(model: Any) -> list[str] | None:
 
 def _is_lightgbm(model: Any) -> bool:
     return _is_from(model, "lightgbm", "Booster") or _is_from(model, "lightgbm", "LGBMModel")
+
+
+def _levels(model: Any, name: str, space: Space) -> dict[str, list[Any]]:
+    """The columns that a LightGBM model was trained on as pandas' categories, if these aren't.
+
+    It keeps the levels of each, in the order of its columns, but not which columns they are of.
+    """
+    booster = getattr(model, "booster_", model) if _is_lightgbm(model) else None
+    kept = getattr(booster, "pandas_categorical", None) or []
+    template = space.template
+    given = [c for c in template.columns if template.dtypes[c] in (nw.Categorical, nw.Enum)]
+    if not kept or len(given) == len(kept):
+        return {}
+    order = _trained_order(model, name, space) or template.columns
+    levelled = {
+        feature.name: list(feature.levels or ())
+        for feature in space.schema.features
+        if not isinstance(feature, Numeric) and feature.columns == (feature.name,)
+    }
+    found: dict[str, list[Any]] = {}
+    waiting = list(kept)
+    for column in order:
+        if waiting and column in levelled and set(levelled[column]) <= set(waiting[0]):
+            found[column] = list(waiting.pop(0))
+    if waiting:
+        raise ModelError(
+            f"The model {name} was trained on {len(kept)} columns of pandas' category dtype, one "
+            f"of them with the levels {listing(waiting[0])}, and the schema has no category with "
+            "levels among these. Make the schema's levels those, written as they are there, or "
+            "give a table whose columns have the category dtype (Parquet keeps it, CSV doesn't)."
+        )
+    return found
 
 
 def _is_regressor(model: Any) -> bool:

@@ -66,7 +66,7 @@ class Space:
         Missing values are left out of the statistics. A changeable feature that never varies is
         refused: it has no scale, so no distance along it means anything.
         """
-        table = _checked_columns(schema, frames.read(frame))
+        table = _own_columns(schema, frames.read(frame))
         if len(table) == 0:
             raise EmptyFrameError(
                 "The reference table, which a scale is learned from, has no rows."
@@ -88,7 +88,7 @@ class Space:
         the schema's order.
         """
         _refuse_undeclared(schema)
-        template = Template.of(_checked_columns(schema, frames.read(frame)).to_native())
+        template = Template.of(_own_columns(schema, frames.read(frame)).to_native())
         template = template.declaring(schema.levels)
         center, scale = _geometry(schema, _declared)
         return cls(schema, template, center, scale, public=True)
@@ -181,12 +181,17 @@ class Space:
 
     # ---- frame ⇄ values -------------------------------------------------------------------
 
-    def read(self, frame: Frame, *, allow_missing: bool = False) -> Floats:
-        """The values (n, features) of a frame whose columns, dtypes and levels are right.
+    def own(self, frame: Frame) -> Frame:
+        """The schema's columns of a frame, in the frame's order; others are set aside."""
+        return _own_columns(self.schema, frames.read(frame)).to_native()
 
-        A missing value is NaN where allowed, and an error that names it elsewhere.
+    def read(self, frame: Frame, *, allow_missing: bool = False) -> Floats:
+        """The values (n, features) of a frame whose dtypes and levels are right.
+
+        Columns that the schema doesn't name are set aside. A missing value is NaN where allowed,
+        and an error that names it elsewhere.
         """
-        table = _checked_columns(self.schema, frames.read(frame))
+        table = _own_columns(self.schema, frames.read(frame))
         values = _values(self.schema, table)
         missing = np.isnan(values)
         if missing.any() and not allow_missing:
@@ -335,22 +340,16 @@ def _refuse_undeclared(schema: Schema) -> None:
 # ---- reading ----------------------------------------------------------------------------------
 
 
-def _checked_columns(schema: Schema, table: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """The table, once it has the schema's columns and no others."""
+def _own_columns(schema: Schema, table: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """The schema's columns of a table, in the table's order; others are set aside."""
     missing = [c for c in schema.columns if c not in table.columns]
-    extra = [c for c in table.columns if c not in schema.columns]
+    extra = schema.set_aside(table.columns)
     if missing:
         raise ColumnError(
             f"The frame has no column {missing[0]!r}, which the schema names."
             f"{nearest(missing[0], extra or table.columns)} Missing: {listing(missing)}."
         )
-    if extra:
-        raise ColumnError(
-            f"The frame has a column {extra[0]!r} that the schema doesn't name."
-            f"{nearest(extra[0], schema.columns)} Drop it, or add it to the schema (as one "
-            f"that never changes if a person can't change it). Extra: {listing(extra)}."
-        )
-    return table
+    return table.drop(*extra) if extra else table
 
 
 def _with_levels(schema: Schema, table: nw.DataFrame[Any]) -> Schema:

@@ -9,6 +9,9 @@ import numpy as np
 from stepladder.feature import NO_VALUE, number
 from stepladder.goal import Goal
 
+TYPED = 12
+"""Up to how many digits a number may have been typed; one with more was worked out."""
+
 
 def score(goal: Goal, value: float) -> str:
     """A score rounded to the goal's own digits; short of the goal is never shown as a yes.
@@ -45,6 +48,13 @@ def needed(goal: Goal) -> str:
 
 
 def _places(percent: float) -> int:
-    """With how many decimals a per cent is written, in six digits at most."""
-    said = np.format_float_positional(percent, precision=6, fractional=False, trim="-")
+    """With how many decimals a per cent is written.
+
+    As many as whoever chose the number wrote; of one that was worked out, such as a third, six
+    digits, unless they would make 0 or 100 of it, which it isn't.
+    """
+    written = np.format_float_positional(float(f"{percent:.15g}"), trim="-")
+    short = np.format_float_positional(percent, precision=6, fractional=False, trim="-")
+    typed = len(written.strip("0.").replace(".", "")) <= TYPED
+    said = written if typed or float(short) in (0, 100) else short
     return len(said.partition(".")[2])

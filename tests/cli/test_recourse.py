@@ -23,7 +23,7 @@ from rich.console import Console
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
 from typer.testing import CliRunner
 
 import stepladder as sl
@@ -131,10 +131,20 @@ def test_csv_holds_the_ends_and_says_so(folder, table):
     assert shown.exit_code == 0, shown.output
     assert re.match(r"40 people: \d+ have a path to a score of at least 0.6, \d+ had", shown.stdout)
     assert "Written to plan.csv: where each path ends; .parquet or .json would" in shown.stderr
-    assert "people.parquet: not in the schema, left aside: 'sex', 'approved'." in shown.stderr
+    assert "people.parquet: not in the schema, set aside: 'sex', 'approved'." in shown.stderr
     final = expected(table(40)).final
     kept = pd.read_csv("plan.csv", keep_default_na=False)
     pd.testing.assert_frame_equal(kept, final, check_dtype=False)
+
+
+def test_a_result_says_which_columns_people_came_with_in_vain(folder, table):
+    table(40).assign(who=range(40)).to_parquet("people.parquet")
+    shown = stepladder("--out", "plan.parquet", "--id", "who", "--json")
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(shown.stdout)["set_aside"] == ["sex", "approved"]
+    kept = sl.Recourse.load("plan.parquet")
+    assert kept.set_aside == ("sex", "approved")
+    assert kept.template.columns == expected(table(40)).template.columns
 
 
 def test_parquet_holds_every_row_of_every_path(folder, monkeypatch, table):
@@ -360,7 +370,7 @@ def test_a_privacy_budget_is_spent_from_its_ledger(folder):
     assert set(said["reference"]) == {"made_up"}
     again = stepladder("--ledger", "ledger.sqlite")
     assert again.exit_code == 1
-    assert len(again.stderr.splitlines()) == 3  # two tables with a column left aside, one error
+    assert len(again.stderr.splitlines()) == 3  # two tables with a column set aside, one error
     assert sl.Budget.open("ledger.sqlite").statement.left == pytest.approx(0, abs=1e-6)
 
 
@@ -575,6 +585,21 @@ def test_a_model_that_does_not_fit_the_data_is_said(folder, table):
     assert shown.exit_code == 1
     assert "it needs 'savings', which the schema doesn't name, and doesn't know" in shown.stderr
     assert files(folder) == {*INPUTS, "model.skops"}
+
+
+def test_a_type_in_a_skops_model_is_trusted_by_its_name(folder, table):
+    skops = pytest.importorskip("skops.io")
+    data = table(300, seed=0)
+    schema = sl.Schema(SCHEMA.features[:3])
+    schema.save("schema.yaml")
+    model = make_pipeline(SplineTransformer(), LogisticRegression())
+    skops.dump(model.fit(data[list(schema.names)], data["approved"]), "model.skops")
+    shown = stepladder(model="model.skops")
+    assert shown.exit_code == 1
+    options = re.search(r"say so with (--trust .*) \(trust=", shown.stderr)[1].split()
+    assert len(options) == 4  # two types
+    shown = stepladder(*options, model="model.skops")
+    assert shown.exit_code == 0, shown.output
 
 
 def test_a_crafted_pickle_is_not_executed(folder):

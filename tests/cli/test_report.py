@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from tests.methods import bank
@@ -94,6 +95,23 @@ def test_a_letter_is_written_to_the_person_who_was_said(saved, tmp_path):
     page = out.read_text(encoding="utf-8")
     assert "High Street" in page
     assert "The bank\\n" not in page
+
+
+def test_a_letter_is_written_to_nobody_else(saved, tmp_path):
+    result, person = sl.Recourse.load(saved), bank.REJECTED.index[2]
+    for stranger in (f"0{person}", f"{person}.0", "-1", "True"):
+        shown = stepladder("letter", saved, "--person", stranger, "--out", tmp_path / "l.html")
+        assert shown.exit_code == 1
+        assert f"nobody called '{stranger}'" in shown.stderr
+        assert repr(result.people.tolist()[0]) in shown.stderr
+    twins = np.array([7, "7", 8, 9], dtype=object)
+    replace(result, people=twins).save(tmp_path / "twins.json")
+    shown = stepladder(
+        *("letter", tmp_path / "twins.json", "--person", "7", "--out", tmp_path / "l.html")
+    )
+    assert shown.exit_code == 1
+    assert "2 people of the result are called '7'" in shown.stderr
+    assert not (tmp_path / "l.html").exists()
 
 
 BY_TABLE = ["report", "{saved}", "--out", "{folder}/r.html", "--groups", "{groups}"]

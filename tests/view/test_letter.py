@@ -126,6 +126,13 @@ def test_the_reasons_are_what_most_routes_change():
     ]
 
 
+def test_what_changes_on_two_routes_changes_on_both():
+    plan = routed({LOAN: (9000, 8000)}, {LOAN: (9000, 8500), INCOME: (3000, 3500)})
+    assert reasons(plan, [INCOME, LOAN]) == [
+        "Loan, today $9,000: changes on both routes, and on 1 of them nothing else needs to."
+    ]
+
+
 def test_where_no_reason_is_common_each_is_told():
     plan = routed({LOAN: (9000, 8000)}, {INCOME: (3000, 3500), DEBT: (500, 0)})
     assert reasons(plan, [INCOME, DEBT, LOAN]) == [
@@ -200,8 +207,8 @@ def test_a_yes_a_missing_value_and_no_route_have_letters():
 
     gone = bank.REJECTED.head(1).astype({"income": float}).assign(income=np.nan)
     said = text(letter(STEP.recourse(gone), gone.index[0], show_score=True))
-    assert "There is no answer to your application yet." in said
-    assert "there is no value for income" in said
+    assert "Your application can’t be answered yet: we have no value for income. Tell us" in said
+    assert "not given" not in said  # which is no score
 
     locked = STEP.recourse(bank.REJECTED.head(1), locked=[*bank.SCHEMA.names][:6])
     said = text(letter(locked, bank.REJECTED.index[0]))
@@ -240,9 +247,12 @@ def test_where_a_search_found_nothing_the_rules_are_told(outcome: str):
 def test_where_no_search_was_made_or_ended_none_is_told():
     gone = bank.REJECTED.head(1).astype({"income": float}).assign(income=np.nan)
     missing = text(letter(STEP.recourse(gone), gone.index[0]))
-    assert missing.endswith(
-        "No route can be worked out, since there is no value for income. Tell us what is missing, "
-        "and your application will be looked at again."
+    assert missing.endswith("for income. Tell us what it is, and an answer can be worked out.")
+    assert "route" not in missing
+    both = text(letter(STEP.recourse(gone.assign(savings=np.nan)), gone.index[0]))
+    assert both.endswith(
+        "Your application can’t be answered yet: we have no value for income and savings. Tell us "
+        "what they are, and an answer can be worked out."
     )
     timed_out = text(letter(ended("timed_out"), "a"))
     assert timed_out.endswith("There may still be one: ask for another search.")

@@ -256,6 +256,15 @@ def test_no_name_from_the_code_is_put_before_a_reader(outline):
         assert jargon not in prose
 
 
+def test_columns_that_were_set_aside_are_told_and_do_not_change_the_fingerprint():
+    people, made = bank.REJECTED.iloc[:2].assign(note="x"), "How this result was made"
+    rows = dict(rows_below(report(STEP.recourse(people), people=0, data=bank.PEOPLE), made))
+    more = dict(rows_below(report(RESULT, people=0, data=bank.PEOPLE.assign(note=1)), made))
+    said = "Columns set aside, which the schema doesn't name"
+    assert (rows[said], more[said]) == ("note", "none")
+    assert rows["Data, SHA-256"] == more["Data, SHA-256"]
+
+
 # ---- groups -------------------------------------------------------------------------------------
 
 TWELVE = STEP.recourse(bank.REJECTED.iloc[:12])

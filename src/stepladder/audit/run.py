@@ -111,10 +111,10 @@ def _offers(result: Recourse) -> dict[str, NDArray[Any]]:
     cost, steps = np.full(n, np.nan), np.full(n, np.nan)
     for i, routes in enumerate(result.routes):
         asked[i] = routes[0].outcome is not Outcome.ALREADY_POSITIVE
-        slot, *_ = result.best(i)
+        slot, *_ = result.best_at(i)
         if slot is not None:
             cost[i], steps[i] = routes[slot].distance, routes[slot].steps
-            choices[i] = len(result.choices(i))
+            choices[i] = len(result.choices_at(i))
     return {"asked": asked, "cost": cost, "steps": steps, "choices": choices}
 
 

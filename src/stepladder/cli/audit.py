@@ -69,7 +69,7 @@ def audit(
         typer.echo(str(made))
     if out is not None and not quiet:
         typer.echo(f"Written to {out}: {AUDITS[out.suffix.lower()]}.", err=True)
-    if made.asked and not any(found.best(i)[0] is not None for i in range(len(found.people))):
+    if made.asked and not any(found.best_at(i)[0] is not None for i in range(len(found.people))):
         raise typer.Exit(Exit.NOBODY)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,6 +83,10 @@ Bought = Annotated[
         help="A .json file for what the budget buys: kept there, and used again for nothing."
     ),
 ]
+Trust = Annotated[
+    list[str] | None,
+    typer.Option(help="A type in a .skops model that you know to be harmless. May be repeated."),
+]
 TrustPickle = Annotated[
     bool, typer.Option("--trust-pickle", help="Open a pickled model, which can run anything.")
 ]
@@ -129,6 +133,7 @@ class Inputs:
         desired: str | None,
         labels: str | None,
         identity: str | None,
+        trust: list[str] | None,
         trust_pickle: bool,
         quiet: bool = False,
     ) -> Inputs:
@@ -147,14 +152,20 @@ class Inputs:
             if table is not None:
                 table.require(rules.columns, "the schema")
                 if not quiet:
-                    _say_left_aside(table, {*rules.columns, labels, identity})
+                    used = labels if table is reference else identity
+                    say_aside(table.file, _aside(rules, table, used))
         if labels:
             reference.require([labels], "--labels")
         if identity and waiting is not None and identity != waiting.index:
             waiting.require([identity], "--id")
-        asked = load(model, trust_pickle=trust_pickle)
+        asked = load(model, trust=names(trust), trust_pickle=trust_pickle)
         wanted = Goal(threshold=goal, desired=_class(asked, desired))
         return cls(rules, reference, waiting, labels, model, asked, wanted)
+
+    def set_aside(self, identity: str | None) -> tuple[str, ...]:
+        """The columns that people came with and no feature uses."""
+        assert self.waiting is not None
+        return _aside(self.rules, self.waiting, identity)
 
     def space(self, *, public: bool) -> Space:
         """The space of the reference table, once that and the model fit the schema.
@@ -229,10 +240,14 @@ def _schema(file: Path) -> Schema:
     return Schema.load(file)
 
 
-def _say_left_aside(table: Table, named: set[Any]) -> None:
-    extra = [column for column in table.columns if column not in named]
-    if extra:
-        typer.echo(f"{table.file}: not in the schema, left aside: {listing(extra)}.", err=True)
+def _aside(rules: Schema, table: Table, used: str | None) -> tuple[str, ...]:
+    """The columns of a table that are neither in the schema nor used otherwise."""
+    return tuple(column for column in rules.set_aside(table.columns) if column != used)
+
+
+def say_aside(file: Path, columns: Sequence[str]) -> None:
+    if columns:
+        typer.echo(f"{file}: not in the schema, set aside: {listing(columns)}.", err=True)
 
 
 def _class(model: Any, said: str | None) -> Any:

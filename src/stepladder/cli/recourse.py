@@ -34,6 +34,7 @@ from stepladder.cli.inputs import (
     PathCount,
     Quiet,
     TimeBudget,
+    Trust,
     TrustPickle,
     budget_of,
     is_private,
@@ -73,6 +74,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     delta: Delta = None,
     ledger: LedgerFile = None,
     bought: Bought = None,
+    trust: Trust = None,
     trust_pickle: TrustPickle = False,
     quiet: Quiet = False,
     as_json: Annotated[
@@ -105,6 +107,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
         desired=desired,
         labels=labels,
         identity=identity,
+        trust=trust,
         trust_pickle=trust_pickle,
         quiet=quiet,
     )
@@ -114,7 +117,8 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
         paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
         chosen = method_of(method, paths, paid)
         inputs.fit(chosen, space)
-        run = Run(chosen, results, inputs.fingerprints(space), total, time_budget)
+        aside = inputs.set_aside(identity)
+        run = Run(chosen, results, inputs.fingerprints(space), aside, total, time_budget)
         run.answer(inputs.people(space, identity, limit), quiet)
         place = None if results is None or not run.people else results.keep(partial=run.stopped)
     if as_json:
@@ -142,6 +146,7 @@ class Run:
     method: Method
     results: Results | None
     fingerprints: dict[str, str]
+    set_aside: tuple[str, ...]
     total: int
     time_budget: float | None
     people: int = 0
@@ -170,7 +175,7 @@ class Run:
                     spent = time.monotonic() - began
                     left = self.time_budget and max(self.time_budget - spent, 1e-9)
                     found = self.method.recourse(people, progress=reached, time_budget=left)
-                    found = replace(found, fingerprints=self.fingerprints)
+                    found = replace(found, fingerprints=self.fingerprints, set_aside=self.set_aside)
                     with uninterrupted():
                         if self.results is not None:
                             self.results.add(found, names)
@@ -206,6 +211,7 @@ class Run:
             "settings": self.method.settings,
             "reference": self.method.counts_,
             "privacy": None if self.privacy is None else self.privacy.to_dict(),
+            "set_aside": list(self.set_aside),
         }
 
 

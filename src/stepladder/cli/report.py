@@ -6,11 +6,12 @@ import importlib.util
 from pathlib import Path
 from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
 from stepladder.cli.groups import Groups, Identity, grouped, opened
 from stepladder.cli.inputs import names, not_read_from
-from stepladder.errors import ExtraError, FrameError, ModelError, nearest
+from stepladder.errors import ExtraError, FrameError, ModelError, listing, nearest
 
 RESULT = typer.Argument(
     metavar="RESULT", help="What stepladder recourse wrote as .parquet, or Recourse.save."
@@ -92,7 +93,7 @@ def letter(
     found = Recourse.load(result)
     page = view.letter(
         found,
-        _called(person, found.people.tolist()),
+        _called(person, pd.Index(found.people).tolist()),
         sender=_lines(sender),
         recipient=_lines(recipient),
         date=date,
@@ -117,10 +118,18 @@ def check_page(option: str, page: Path, *read: Path | str | None) -> None:
 
 def _called(said: str, people: list[Any]) -> Any:
     """The person that was said, as the result knows them."""
-    for person in people:
-        if str(person) == said:
-            return person
-    raise FrameError(f"The result has nobody called {said!r}.{nearest(said, people)}")
+    found = [person for person in people if str(person) == said]
+    if len(found) > 1:
+        raise FrameError(
+            f"{len(found)} people of the result are called {said!r}, so it can't be told who is "
+            "meant. Give people different names before asking for recourse."
+        )
+    if not found:
+        raise FrameError(
+            f"The result has nobody called {said!r}.{nearest(said, people)} "
+            f"It has {listing(people)}."
+        )
+    return found[0]
 
 
 def _lines(said: str | None) -> str | None:

@@ -173,6 +173,7 @@ def _facts(result: Recourse) -> dict[str, Any]:
         "settings": dict(result.settings),
         "reference": dict(result.reference),
         "fingerprints": dict(result.fingerprints),
+        "set_aside": list(result.set_aside),
         "public": result.space.public,
         "privacy": None if result.privacy is None else result.privacy.to_dict(),
     }

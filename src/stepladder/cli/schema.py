@@ -50,9 +50,6 @@ HEADER = """\
 features:
 """
 
-FEW_DECIMALS = 4
-"""Up to how many decimals a column is taken to mean them."""
-
 
 def schema(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="A .parquet, .csv or .csv.gz.")],
@@ -95,7 +92,6 @@ def schema(
         unfit = [name for name in frame if not _fits(frame[[name]])]
         way_out = f"To drop it here: --leave-out {','.join([*left_out, *unfit])}"
         raise type(error)(f"{error} {way_out}") from error
-    guessed = _with_decimals(guessed, frame)
     text = _commented(guessed, frame, table.name)
     if out is None:
         typer.echo(text, nl=False)
@@ -130,22 +126,6 @@ def _fits(column: Any) -> bool:
         return bool(Schema.infer(column))
     except (DtypeError, MissingValueError):
         return False
-
-
-def _with_decimals(schema: Schema, frame: Any) -> Schema:
-    """The schema with as many decimals for each number as the table has, if those are few."""
-    from stepladder.feature import Numeric
-    from stepladder.schema import Schema
-
-    def counted(feature: Feature) -> Feature:
-        if not isinstance(feature, Numeric) or feature.integer:
-            return feature
-        seen = _numbers(frame[feature.name])
-        places = [d for d in range(FEW_DECIMALS + 1) if (seen.round(d) == seen).all()]
-        said = {**feature.settings, "decimals": places[0]} if places else feature.settings
-        return Numeric(feature.name, **said)
-
-    return Schema(counted(feature) for feature in schema.features)
 
 
 def _commented(schema: Schema, frame: Any, table: str) -> str:

@@ -22,12 +22,14 @@ from stepladder.cli.inputs import (
     Labels,
     LedgerFile,
     PathCount,
+    Trust,
     TrustPickle,
     budget_of,
     is_private,
     method_of,
     names,
     not_read_from,
+    say_aside,
 )
 from stepladder.errors import (
     ColumnError,
@@ -72,6 +74,7 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
     delta: Delta = None,
     ledger: LedgerFile = None,
     bought: Bought = None,
+    trust: Trust = None,
     trust_pickle: TrustPickle = False,
 ) -> None:
     """Walk with one person: offers, what they took or what happened, and offers from there.
@@ -116,6 +119,7 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
         desired=desired,
         labels=labels,
         identity=identity,
+        trust=trust,
         trust_pickle=trust_pickle,
     )
     locked = [inputs.rules.names[place_of(inputs.rules, name)] for name in names(lock)]
@@ -124,6 +128,7 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
         told = _person(inputs, space, identity, person)
     elif row is not None and told is not None:
         _check_row(told, inputs.rules, row)
+        say_aside(row, inputs.rules.set_aside(told))
     if place is not None:
         check_place(place)
     paid = PayPerDirection(budget_of(epsilon, delta, ledger), saved=bought) if private else None
@@ -173,18 +178,13 @@ def _row(file: Path) -> dict[str, Any]:
 
 
 def _check_row(row: dict[str, Any], rules: Schema, file: Path) -> None:
-    """Refuse a row that lacks a column of the schema, has another, or has words for a number."""
+    """Refuse a row that lacks a column of the schema, or has words for a number."""
     for name in rules.columns:
         if name not in row:
             raise ColumnError(
                 f"{str(file)!r} has no {name!r}, which the schema names.{nearest(name, row)}"
             )
     for name, cell in row.items():
-        if name not in rules.columns:
-            raise ColumnError(
-                f"{str(file)!r} has {name!r}, which the schema doesn't name; take it out."
-                f"{nearest(name, rules.columns)}"
-            )
         wordy = isinstance(cell, str | bool) and name in rules.names
         if wordy and rules[name].kind == "numeric":
             raise DtypeError(f"{str(file)!r}: {name!r} is a number, but stands there as {cell!r}.")

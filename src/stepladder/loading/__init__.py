@@ -1,6 +1,6 @@
 """A model from a file, an import path or an address, as `stepladder.scorer` takes it.
 
-model.skops             a scikit-learn model, of types that skops knows to be harmless
+model.skops             a scikit-learn model, of types that are known to be harmless or trusted
 model.onnx              ONNX, run by onnxruntime
 model.json, model.ubj   XGBoost's own files
 model.txt               LightGBM's own file
@@ -17,29 +17,25 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from stepladder.errors import ExtraError, ModelError, listing, nearest
+from stepladder.errors import ExtraError, ModelError, nearest
 
 IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 CLUTTER = re.compile(r"^\[[^]]*\] (: \d+ : \w+ : |\S+:\d+: )")
 """What libraries written in C++ put before what they have to say."""
 
-HARMLESS = (
-    "sklearn.tree._tree.Tree",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-)
-"""What scikit-learn's trees are made of: numbers, and no name of anything to call. Yet the numbers
-say where to read next, and scikit-learn reads there unchecked, so skops doesn't trust them. Here
-they are taken, since `trees` checks them once they are read."""
-
 PICKLES = (".pkl", ".pickle", ".joblib")
 
 
-def load(source: str | Path, *, trust_pickle: bool = False) -> Any:
-    """The model that `source` names; `trust_pickle` opens pickles, which run whatever they hold."""
+def load(source: str | Path, *, trust: Iterable[str] = (), trust_pickle: bool = False) -> Any:
+    """The model that `source` names.
+
+    trust         types of a .skops file that are taken though they aren't known to be harmless
+    trust_pickle  opens pickles, which run whatever they hold
+    """
     name = str(source)
     if name.startswith(("http://", "https://")):
         from stepladder.loading.served import Served
@@ -61,7 +57,7 @@ def load(source: str | Path, *, trust_pickle: bool = False) -> Any:
         return _from_pickle(file, trust_pickle)
     kind, reader = READERS[suffix]
     try:
-        return reader(file)
+        return reader(file, trust)
     except (ModelError, ExtraError):
         raise
     except Exception as error:  # each library has a tree of errors of its own
@@ -74,49 +70,37 @@ def load(source: str | Path, *, trust_pickle: bool = False) -> Any:
 # ---- files ------------------------------------------------------------------------------------
 
 
-def _from_skops(file: Path) -> Any:
-    skops = _extra("skops.io", "skops", "Reading a .skops model", "models")
-    types = skops.get_untrusted_types(file=file)
-    unknown = [name for name in types if name not in HARMLESS]
-    if unknown:
-        raise ModelError(
-            f"{str(file)!r} holds types that aren't known to be harmless: {listing(unknown)}. If "
-            "you know where it comes from, load it in a module of your own, mine.py: "
-            f"model = skops.io.load({file.name!r}, trusted={types!r}), and give mine:model."
-        )
-    from stepladder.loading import trees
+def _from_skops(file: Path, trust: Iterable[str]) -> Any:
+    from stepladder.loading import skops
 
-    model = skops.load(file, trusted=types)
-    if not trees.are_sound(model):
-        raise ModelError(
-            f"{str(file)!r} holds a damaged tree: a node names others or a feature that aren't "
-            "there, and following it could crash Python. Save the model anew."
-        )
-    return model
+    library = _extra("skops.io", "skops", "Reading a .skops model", "models")
+    if trust:
+        _look_here()
+    return skops.read(library, file, trust)
 
 
-def _from_onnx(file: Path) -> Any:
+def _from_onnx(file: Path, _: Iterable[str]) -> Any:
     from stepladder.loading.onnx import Onnx
 
     runtime = _extra("onnxruntime", "onnxruntime", "Reading an .onnx model", "models")
     return Onnx.opened(runtime, file)
 
 
-def _from_xgboost(file: Path) -> Any:
+def _from_xgboost(file: Path, _: Iterable[str]) -> Any:
     xgboost = _extra("xgboost", "xgboost", "Reading an XGBoost model")
     if _head(file)[:1] != b"{":
         raise ValueError("it doesn't begin as one does")
     return xgboost.Booster(model_file=str(file))
 
 
-def _from_lightgbm(file: Path) -> Any:
+def _from_lightgbm(file: Path, _: Iterable[str]) -> Any:
     lightgbm = _extra("lightgbm", "lightgbm", "Reading a LightGBM model")
     if not _head(file).startswith(b"tree"):  # LightGBM itself would also write to the terminal
         raise ValueError("it doesn't begin as one does")
     return lightgbm.Booster(model_file=str(file))
 
 
-READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
+READERS: dict[str, tuple[str, Callable[[Path, Iterable[str]], Any]]] = {
     ".skops": ("a skops model", _from_skops),
     ".onnx": ("an ONNX model", _from_onnx),
     ".json": ("an XGBoost model", _from_xgboost),
@@ -165,11 +149,16 @@ def _extra(module: str, package: str, purpose: str, extra: str | None = None) ->
 # ---- import paths -----------------------------------------------------------------------------
 
 
-def _imported(path: str) -> Any:
-    """What `module:name` names; modules of the current folder come first, as for a script."""
-    module, _, name = path.partition(":")
+def _look_here() -> None:
+    """Modules of the current folder can be imported, as for a script."""
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
+
+
+def _imported(path: str) -> Any:
+    """What `module:name` names."""
+    module, _, name = path.partition(":")
+    _look_here()
     try:
         found: Any = importlib.import_module(module)
     except Exception as error:  # a module may raise anything

@@ -11,13 +11,17 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import IsolationForest
 from sklearn.ensemble._forest import BaseForest
 from sklearn.ensemble._gb import BaseGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree._tree import TREE_LEAF, Tree
+from sklearn.utils.validation import check_array
 
 TRUSTING = (BaseForest, BaseGradientBoosting, IsolationForest)
 """Models that give their trees rows of their own width, whatever width a tree was made for."""
@@ -47,11 +51,11 @@ def are_sound(model: Any) -> bool:
                 return False
         elif isinstance(item, TreePredictor) and not _predictor_is_sound(item, holder, width):
             return False
-        waiting += [(part, holder, width) for part in _parts(item)]
+        waiting += [(part, holder, width) for part in parts(item)]
     return all(_has_room(fitted) for fitted in boosted)
 
 
-def _parts(item: Any) -> Iterator[Any]:
+def parts(item: Any) -> Iterator[Any]:
     """What an object is made of."""
     if isinstance(item, type | ModuleType | FunctionType):
         return
@@ -72,6 +76,8 @@ def _tree_is_sound(tree: Tree, width: int) -> bool:
 
 
 def _predictor_is_sound(predictor: TreePredictor, holder: Any, width: int) -> bool:
+    if not _keeps_width(getattr(holder, "_preprocessor", None), width):
+        return False
     nodes = predictor.nodes
     children = np.stack([nodes["left"], nodes["right"]]).astype(np.int64)
     if not _leads_on(children, nodes["feature_idx"], nodes["is_leaf"] == 0, width):
@@ -89,6 +95,33 @@ def _predictor_is_sound(predictor: TreePredictor, holder: Any, width: int) -> bo
             ),
         ]
     )
+
+
+def _keeps_width(preprocessor: Any, width: int) -> bool:
+    """Whether trees on a category dtype get as many columns as the model takes.
+
+    scikit-learn gives such a model an encoder for its levels and a check of its numbers. Both make
+    one column of each column, so what they make of one row says it for all.
+    """
+    if preprocessor is None:
+        return True
+    if type(preprocessor) is not ColumnTransformer:
+        return False
+    if not all(_is_kept(step) for _, step, _ in preprocessor.transformers_):
+        return False
+    names = getattr(preprocessor, "feature_names_in_", None)
+    row = pd.DataFrame(np.full((1, width), np.nan, dtype=object), columns=names)
+    try:
+        return bool(preprocessor.transform(row).shape == (1, width))
+    except ValueError:  # scikit-learn's own takes a row without any value
+        return False
+
+
+def _is_kept(step: Any) -> bool:
+    """Whether a step makes one column of each column, or is left out."""
+    if type(step) is FunctionTransformer:
+        return getattr(step.func, "func", None) is check_array
+    return type(step) is OrdinalEncoder or isinstance(step, str)
 
 
 def _leads_on(

@@ -140,15 +140,17 @@ class Method(ABC):
         goal: Goal | None = None,
         labels: Any = None,
         space: Space | None = None,
+        trust: Iterable[str] = (),
     ) -> Self:
         """Learn from the rows of `train`, above all from its positives.
 
-        train   the reference rows, in raw units
+        train   the reference rows, in raw units; columns that the schema doesn't name are set aside
         model   anything that scores them: see `stepladder.scorer`; or the name of a model file, an
                 import path or an address: see `stepladder.loading`
         labels  where given, a positive must also carry the desired label
         space   an encoding made elsewhere; else it's fitted on `train`, or, where nothing may be
                 learned from that, taken from the schema
+        trust   types in a .skops model that are taken though they aren't known to be harmless
         """
         space = _chosen_space(train, schema, goal, space, public=self.is_private)
         values = space.read(train, allow_missing=True)
@@ -156,7 +158,7 @@ class Method(ABC):
             raise EmptyFrameError("The reference frame has no rows.")
         whole = np.asarray(~np.isnan(values).any(axis=1))
         named = isinstance(model, str | PathLike)
-        scorer = Scorer(load(model) if named else model, space, goal or Goal())
+        scorer = Scorer(load(model, trust=trust) if named else model, space, goal or Goal())
         scores = scorer.score(values[whole])
         if space.public:
             scorer.check_levels(train, np.flatnonzero(whole), scores)
@@ -191,15 +193,18 @@ class Method(ABC):
     ) -> Recourse:
         """Paths to the goal for every row of `people`, whatever becomes of each.
 
+        Columns that the schema doesn't name are set aside, and the result says which.
+
         progress     True for a bar, or a function called with (done, total)
         time_budget  seconds after which what isn't found yet is `timed_out`
         locked       features that can't change for any of these people
         """
         self._check_fitted()
-        template, labels = Template.of(people), frames.labels(people)
+        aside = self.space_.schema.set_aside(frames.read(people).columns)
+        labels, rows = frames.labels(people), self.space_.own(people)
+        template, values = Template.of(rows), self.space_.read(rows, allow_missing=True)
         if self.is_private:
             template = template.declaring(self.space_.schema.levels, shared_only=True)
-        values = self.space_.read(people, allow_missing=True)
         with Pace(len(values), progress, time_budget) as pace:
             answer = self.answer_all(values, labels, pace, locked)
         return Recourse(
@@ -215,6 +220,7 @@ class Method(ABC):
             dropped=answer.dropped,
             positives=self.positives_,
             privacy=self.guarantee(pace.releases),
+            set_aside=aside,
         )
 
     def answer_all(
@@ -255,7 +261,9 @@ class Method(ABC):
                 scores[part] = scorer.score(values[part])
                 met = scorer.met(scores[part])
                 for i in part[met].tolist():
-                    reason = f"already meets the goal with a score of {scores[i]:.3f}"
+                    reason = (
+                        f"already meets the goal with a score of {scorer.goal.shown(scores[i])}"
+                    )
                     stay(i, Outcome.ALREADY_POSITIVE, reason)
                 asking = part[~met]
                 feasible = Feasible.around(space, values[asking], locked=locked)
@@ -321,7 +329,7 @@ def offered(
              the points are taken as they are
     reason   why a person has fewer than `paths`, where nothing was dropped
     """
-    space, dropped = scorer.space, 0
+    space, goal, dropped = scorer.space, scorer.goal, 0
     routes: list[list[Path]] = []
     each = [feasible.take(slice(i, i + 1)) for i in range(len(feasible))]
     laid = [_laid(person, own, checked) for person, own in zip(each, trails, strict=True)]
@@ -342,7 +350,7 @@ def offered(
             kept.append(
                 Path(
                     Outcome.REACHED if met else Outcome.STALLED,
-                    "meets the goal" if met else f"ends at a score of {after[-1]:.3f}",
+                    "meets the goal" if met else f"ends at a score of {goal.shown(after[-1])}",
                     np.concatenate([person.start, values]),
                     np.concatenate([space.to_points(person.start), points]),
                     np.concatenate([[score], after]),
@@ -476,5 +484,6 @@ def _no_positives(scorer: Scorer, scores: Floats, accepted: Mask, rows: int) -> 
     best = scores[scorer.goal.margin(scores).argmax()]
     return (
         f"None of the {rows} reference rows meets the goal ({scorer.goal}); the nearest scores "
-        f"{best:.3f}. Lower the goal, check which class is desired, or give more rows."
+        f"{scorer.goal.shown(best)}. Lower the goal, check which class is desired, or give more "
+        "rows."
     )

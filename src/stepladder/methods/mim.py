@@ -122,7 +122,8 @@ class MIM(Method):
                 if steps < self.max_steps
                 else (
                     Outcome.STEP_LIMIT,
-                    f"the score is {scored[i][-1]:.3f} after {steps} steps, the most allowed",
+                    f"the score is {scorer.goal.shown(scored[i][-1])} after {steps} steps, the "
+                    "most allowed",
                 )
             )
         return Answer(

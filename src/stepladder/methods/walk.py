@@ -97,7 +97,8 @@ class Walk:
             state = "no offers asked for yet"
         else:
             state = f"{sum(path.steps > 0 for path in self._paths())} offers"
-        return f"Walk(score={self.score:.3f}, {len(self.history)} events, {state})"
+        told = self._step.scorer_.goal.shown(self.score)
+        return f"Walk(score={told}, {len(self.history)} events, {state})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: where the person stands, and the offers, if they're to be had."""

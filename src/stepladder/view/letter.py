@@ -88,7 +88,7 @@ def letter(
         header=header,
         plan=plan,
         is_yes=bool(result.goal.met(np.array(plan.score))),
-        is_known=not np.isnan(plan.score),
+        missing=[f.label for f in features if plan.today[f.name] is None],
         reasons=main,
         routes=routes,
         is_short=any(table is None and len(route.steps) > 1 for route, table in routes),
@@ -123,7 +123,9 @@ def _reason(feature: Feature, plan: words.Plan, count: int, alone: int) -> str:
     name, total = f"{words.capital(feature.label)}, today {today}", len(plan.routes)
     if total == 1:
         return f"{name}: {'to change this is enough' if alone else 'part of what has to change'}."
-    part = f"all {total}" if count == total else f"{count} of {total}"
+    part = f"{count} of {total}"
+    if count == total:
+        part = "both" if total == 2 else f"all {total}"
     end = "along with other things"
     if alone:
         end = f"and {f'on {alone} of them ' if alone < count else ''}nothing else needs to"

@@ -57,7 +57,7 @@ def asking(result: Recourse) -> list[int]:
 
 def nearest_paths(result: Recourse) -> list[Path]:
     """The nearest path to the goal of everyone who has one."""
-    found = [(result.best(place)[0], place) for place in asking(result)]
+    found = [(result.best_at(place)[0], place) for place in asking(result)]
     return [result.routes[place][slot] for slot, place in found if slot is not None]
 
 

@@ -162,7 +162,7 @@ def why_not(
         )
     result = step.recourse(walk.row, locked=locked)
     (plan,) = words.plans(result)
-    _, outcome, _ = result.best(0)
+    _, outcome, _ = result.best_at(0)
     if outcome is Outcome.REACHED:
         return WhyNot("There is a route already.")
     if outcome is not Outcome.UNREACHABLE:

@@ -212,19 +212,7 @@ class Plan:
 
 def plan(result: Recourse, person: Hashable) -> Plan:
     """The plan of one person, by the name that `result.people` has for them."""
-    people = pd.Index(result.people).tolist()  # NumPy's own would turn dates into numbers
-    places = [place for place, label in enumerate(people) if label == person]
-    if not places:
-        raise ParameterError(
-            f"The result has nobody called {person!r}.{nearest(person, people)} "
-            f"It has {listing(people)}."
-        )
-    if len(places) > 1:
-        raise ParameterError(
-            f"{len(places)} people of the result are called {person!r}. Use plans(result), which "
-            "has everyone in order, or give people different names before asking for recourse."
-        )
-    return _plan(result, person, places[0])
+    return _plan(result, person, result.place(person))
 
 
 def plans(result: Recourse) -> list[Plan]:
@@ -236,7 +224,7 @@ def plans(result: Recourse) -> list[Plan]:
 def _plan(result: Recourse, person: Hashable, place: int) -> Plan:
     paths, space = result.routes[place], result.space
     today = paths[0].values[0]
-    _, outcome, _ = result.best(place)
+    _, outcome, _ = result.best_at(place)
     return Plan(
         person=person,
         today={
@@ -245,7 +233,7 @@ def _plan(result: Recourse, person: Hashable, place: int) -> Plan:
         },
         score=float(paths[0].scores[0]),
         goal=result.goal,
-        routes=tuple(_route(paths[slot], space) for slot in result.choices(place)),
+        routes=tuple(_route(paths[slot], space) for slot in result.choices_at(place)),
         outcome=outcome,
         reason=_reason(outcome, space.schema, today),
         best=_best(result, paths) if outcome in (Outcome.STEP_LIMIT, Outcome.STALLED) else None,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.feasible import Feasible
+from stepladder.goal import Goal
 from stepladder.kernels.alpha import Alpha
 from stepladder.methods.base import Question
 from stepladder.methods.pace import Pace, TimeUpError
@@ -200,6 +201,7 @@ class Default:
         reference: Reference,
         blame: dict[int, str],
         late: bool,
+        goal: Goal,
     ) -> tuple[Outcome, str]:
         """How a path ended, and why."""
         slots = reference.slots
@@ -214,7 +216,8 @@ class Default:
             )
             return Outcome.UNREACHABLE, blame.get(path // slots, alone)
         if trail.stalled[path]:
-            return Outcome.STALLED, f"the path ends at a score of {score:.3f}, short of the goal"
+            short = f"the path ends at a score of {goal.shown(score)}, short of the goal"
+            return Outcome.STALLED, short
         left = np.linalg.norm(
             targets.points[path][targets.valid[path]] - trail.latent[path][reference.columns],
             axis=1,
@@ -226,8 +229,8 @@ class Default:
             else f"more than {FAR:,} steps away, so a value of this row may be wrong"
         )
         return Outcome.STEP_LIMIT, (
-            f"the score is {score:.3f} after {steps} steps, the most allowed; a row that meets the "
-            f"goal is {way_out}"
+            f"the score is {goal.shown(score)} after {steps} steps, the most allowed; a row that "
+            f"meets the goal is {way_out}"
         )
 
 

@@ -29,6 +29,7 @@ from stepladder.errors import (
 )
 from stepladder.feasible import Feasible, allowed
 from stepladder.feature import Categorical, Change
+from stepladder.goal import Goal
 from stepladder.kernels.alpha import Alpha
 from stepladder.methods.base import TOO_LATE, Question, standing
 from stepladder.methods.pace import Pace, TimeUpError
@@ -198,7 +199,7 @@ class Paid:
             usual.finish(trail, each, None, reference, scorer)
         paths = []
         for c, (values, after) in enumerate(zip(trail.values, trail.scores, strict=True)):
-            outcome, reason = self._ending(trail, c, bool(alone[c]), pace.expired)
+            outcome, reason = self._ending(trail, c, bool(alone[c]), pace.expired, scorer.goal)
             paths.append(Path(outcome, reason, values, scorer.space.to_points(values), after))
         return paths
 
@@ -320,9 +321,12 @@ class Paid:
                 if (own.snap(trail.latent[[path]]) != own.start).any():
                     break
 
-    def _ending(self, trail: Trail, path: int, alone: bool, late: bool) -> tuple[Outcome, str]:
+    def _ending(
+        self, trail: Trail, path: int, alone: bool, late: bool, goal: Goal
+    ) -> tuple[Outcome, str]:
         """How a path ended, and why."""
-        score, steps = trail.scores[path][-1], len(trail.scores[path]) - 1
+        steps = len(trail.scores[path]) - 1
+        score = goal.shown(trail.scores[path][-1])
         if trail.reached[path]:
             by = ", led by the model alone from where directions gave out"
             return Outcome.REACHED, "meets the goal" + (by if alone else "")
@@ -330,10 +334,10 @@ class Paid:
             return Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"
         if trail.stalled[path]:
             return Outcome.STALLED, (
-                f"the path ends at a score of {score:.3f}: directions gave out, and no row the "
+                f"the path ends at a score of {score}: directions gave out, and no row the "
                 "model accepts was found from there"
             )
-        return Outcome.STEP_LIMIT, f"the score is {score:.3f} after {steps} steps, the most allowed"
+        return Outcome.STEP_LIMIT, f"the score is {score} after {steps} steps, the most allowed"
 
 
 class Enquiry:

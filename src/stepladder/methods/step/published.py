@@ -16,6 +16,7 @@ import numpy as np
 
 from stepladder.clusters import Labels
 from stepladder.feature import Categorical, Change, Numeric, Ordinal
+from stepladder.goal import Goal
 from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.direction import cluster_direction
 from stepladder.methods.base import Question
@@ -142,7 +143,9 @@ class Published:
         ends, paths = np.cumsum(np.bincount(path)), []
         for start, end, falls_short in zip([0, *ends[:-1]], ends, unfinished, strict=True):
             part = slice(start, end)
-            outcome, reason = self._ending(rows[part], row_scores[part], falls_short, timed_out)
+            outcome, reason = self._ending(
+                rows[part], row_scores[part], falls_short, timed_out, scorer.goal
+            )
             paths.append(Path(outcome, reason, values[part], rows[part], row_scores[part]))
         return [paths[i : i + k] for i in range(0, count, k)]
 
@@ -174,7 +177,7 @@ class Published:
         return moves
 
     def _ending(
-        self, points: Floats, scores: Floats, falls_short: bool, timed_out: bool
+        self, points: Floats, scores: Floats, falls_short: bool, timed_out: bool, goal: Goal
     ) -> tuple[Outcome, str]:
         steps = len(scores) - 1
         if not falls_short:
@@ -185,5 +188,5 @@ class Published:
             return Outcome.STALLED, "no allowed move is left in the cluster's direction"
         return (
             Outcome.STEP_LIMIT,
-            f"the score is {scores[-1]:.3f} after {steps} steps, the most allowed",
+            f"the score is {goal.shown(scores[-1])} after {steps} steps, the most allowed",
         )

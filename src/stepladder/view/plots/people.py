@@ -94,12 +94,12 @@ def drawable(result: Recourse, person: Hashable) -> tuple[words.Plan, list[Drawn
     plan = words.plan(result, person)
     if np.isnan(plan.score):
         raise ParameterError(f"There's nothing to draw for {person!r}. {plan.note}")
-    return plan, different(result, result.people.tolist().index(person))
+    return plan, different(result, result.place(person))
 
 
 def different(result: Recourse, place: int) -> list[Drawn]:
     """The different paths of the person at a place: those that reach the goal, or all attempts."""
-    paths = [result.routes[place][slot] for slot in result.choices(place)]
+    paths = [result.routes[place][slot] for slot in result.choices_at(place)]
     attempts = {path.values[-1].tobytes(): path for path in result.routes[place]}
     return [Drawn(str(n), path) for n, path in enumerate(paths or attempts.values(), 1)]
 

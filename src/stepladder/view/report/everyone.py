@@ -91,9 +91,9 @@ def _lead(result: Recourse, asked: int, reached: int) -> str:
 
 
 def _counts(result: Recourse, asked: Sequence[int]) -> Table:
-    found = Counter(result.best(place)[1] for place in asked)
+    found = Counter(result.best_at(place)[1] for place in asked)
     reached = found.pop(Outcome.REACHED, 0)
-    several = sum(len(result.choices(place)) > 1 for place in asked)
+    several = sum(len(result.choices_at(place)) > 1 for place in asked)
     counts = {
         "Asked for a route": len(asked),
         "Have a route": reached,
@@ -131,7 +131,7 @@ def _middle(values: Sequence[float], form: str) -> tuple[str, str]:
 
 def _reasons(result: Recourse, asked: Sequence[int]) -> Table | None:
     """Why people have no route, the most frequent reasons first; None if everyone has one."""
-    best = [result.best(place) for place in asked]
+    best = [result.best_at(place) for place in asked]
     found = Counter((outcome, why) for slot, outcome, why in best if slot is None)
     if not found:
         return None

@@ -40,7 +40,9 @@ def made(result: Recourse, model: str | File | bytes | None, data: Frame | None)
     if result.privacy is not None:  # a guess at the rows could be checked against it
         rows_hash = "left out, since the reference rows are kept private"
     else:
-        rows_hash = _fingerprint(result, "data", None if data is None else data_hash(data))
+        rows_hash = _fingerprint(
+            result, "data", None if data is None else data_hash(result.space.own(data))
+        )
     rows = [
         ("Version of stepladder", stepladder.__version__),
         ("What counts as a yes", str(result.goal)),
@@ -53,6 +55,7 @@ def made(result: Recourse, model: str | File | bytes | None, data: Frame | None)
         ("Seed", _plainly(result.settings.get("random_state"))),
         *((REFERENCE.get(name, name), f"{n:,}") for name, n in result.reference.items()),
         ("Routes dropped, since they broke a rule or missed the goal", f"{result.dropped:,}"),
+        ("Columns set aside, which the schema doesn't name", ", ".join(result.set_aside) or "none"),
     ]
     return Table(
         "How this result was made",
