@@ -261,9 +261,8 @@ class Method(ABC):
                 scores[part] = scorer.score(values[part])
                 met = scorer.met(scores[part])
                 for i in part[met].tolist():
-                    reason = (
-                        f"already meets the goal with a score of {scorer.goal.shown(scores[i])}"
-                    )
+                    shown = scorer.goal.shown(scores[i])
+                    reason = f"already meets the goal with a score of {shown}"
                     stay(i, Outcome.ALREADY_POSITIVE, reason)
                 asking = part[~met]
                 feasible = Feasible.around(space, values[asking], locked=locked)

@@ -136,7 +136,9 @@ class CCHVAE(Method):
         feasible, scores, pace = question.feasible, question.scores, question.pace
         found = [Found.nothing(feasible.space) for _ in range(len(feasible))]
         searching, timed_out = np.arange(len(feasible)), False
-        codes = self.autoencoder_.encode(feasible.space.to_points(feasible.start))
+        # One by one: a product with others' rows in it would round them otherwise.
+        points = feasible.space.to_points(feasible.start)
+        codes = np.concatenate([self.autoencoder_.encode(point[None]) for point in points])
         for turn in range(self.rounds):
             timed_out = pace.expired
             if timed_out or not len(searching):

@@ -11,7 +11,7 @@ much can't change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -180,11 +180,13 @@ class FACE(Method):
     def answer(self, question: Question) -> Answer:
         feasible, scores, pace = question.feasible, question.scores, question.pace
         trails: list[list[Floats]] = []
-        find = self._trails if self.checked else self._published_trails
+        known: dict[bytes, Nearest] = {}  # what was found for others with the same fixed values
         for i in range(len(feasible)):
             if pace.expired:
                 break
-            trails.append(find(feasible.take(slice(i, i + 1))))
+            person = feasible.take(slice(i, i + 1))
+            found = self._trails(person, known) if self.checked else self._published_trails(person)
+            trails.append(found)
             pace.reached(i + 1)
         done = len(trails)
         routes, dropped = offered(
@@ -205,19 +207,19 @@ class FACE(Method):
             routes.append([path] * self.paths)
         return Answer(routes, dropped)
 
-    def _trails(self, person: Feasible) -> list[Floats]:
+    def _trails(self, person: Feasible, known: dict[bytes, Nearest]) -> list[Floats]:
         """The lightest paths by rows that the person could become."""
         rows, point = self.rows_, self.space_.to_points(person.start)
         fixed = (person.lower == person.upper)[0]  # what never changes, and what is locked
         profile = person.start[0, fixed]
         alike = np.flatnonzero((rows.values[:, fixed] == profile).all(axis=1))
         key = fixed.tobytes() + profile.tobytes()
-        if key not in rows.known:
-            rows.known[key] = self._nearest(rows, alike)
+        if key not in known:
+            known[key] = self._nearest(rows, alike)
         entries = np.flatnonzero(~person.stopped(rows.values[alike]).any(axis=1))
         heads = rows.points[alike[entries]]
         joined, weights = self._joins(point, heads, np.linalg.norm(heads - point, axis=1))
-        found = rows.known[key].lightest(entries[joined], weights)
+        found = known[key].lightest(entries[joined], weights)
         return [rows.points[alike[path]] for path in found if len(path) <= self.max_steps]
 
     def _published_trails(self, person: Feasible) -> list[Floats]:
@@ -257,8 +259,6 @@ class Rows:
     """(n,) the positives"""
     weigh: Weigh
     one_way: OneWay
-    known: dict[bytes, Nearest] = field(default_factory=dict)
-    """What was found for rows with the same fixed values, kept for the next person with them."""
 
 
 def _stops(scorer: Scorer, values: Floats, ends: Mask) -> tuple[Floats, Mask]:

@@ -90,8 +90,9 @@ class Default:
         points = np.split(
             scorer.space.to_points(np.concatenate(trail.values)), np.cumsum(trail.steps + 1)[:-1]
         )
+        goal = scorer.goal
         paths = [
-            Path(*self._ending(path, trail, targets, reference, blame, late), *rows)
+            Path(*self._ending(path, trail, targets, reference, blame, late, goal), *rows)
             for path, rows in enumerate(zip(trail.values, points, trail.scores, strict=True))
         ]
         return [paths[i * k : (i + 1) * k] for i in range(count)]

@@ -35,6 +35,9 @@ PATIENCE = 4096
 AT_ONCE = 2**17
 """About how many rows the model is asked at a time, at most."""
 
+TILE = 2**16
+"""How many distances are worked out at a time: so few stay in the cache between columns."""
+
 UNASKED = -1
 """In place of the model's answer."""
 
@@ -226,37 +229,39 @@ def _projected_distances(feasible: Feasible, reference: Reference) -> Floats:
     """(n, N) squared distances from each person to each positive projected onto their set.
 
     Good enough to tell near from far; the directions are computed exactly elsewhere. Each is
-    computed for itself, not by a matrix product, whose last digit depends on the other rows in it:
-    that would let the order of two positives, and so a path, depend on who else is asked about.
+    summed column by column, not by a matrix product, whose last digit depends on the other rows in
+    it: that would let the order of two positives, and so a path, depend on who else is asked about.
     """
-    from scipy.spatial.distance import cdist
-
     columns, metric = reference.columns, reference.metric
     here = feasible.space.to_points(feasible.start)[:, columns]
     there = reference.points[:, columns]
     low, high = (side[:, columns] for side in feasible.box)
-    # Only a column that clips a positive for somebody needs work of its own.
-    held = (low.max(axis=0) > there.min(axis=0)) | (high.min(axis=0) < there.max(axis=0))
-    if metric is not None and metric.ndim == 2 and held.any():
-        return _one_by_one(here, there, low, high, metric)
-    x, y = here[:, ~held], there[:, ~held]
-    weights = np.ones(len(held)) if metric is None or metric.ndim == 2 else metric**2
     if metric is not None and metric.ndim == 2:
-        x, y = (x[:, None] * metric).sum(axis=2), place(y, metric)
-    else:
-        x, y = x * np.sqrt(weights[~held]), y * np.sqrt(weights[~held])
-    squared = cdist(x, y, "sqeuclidean")
-    for j in np.flatnonzero(held):
-        clipped = np.clip(there[:, j], low[:, [j]], high[:, [j]]) - here[:, [j]]
-        squared += weights[j] * np.square(clipped, out=clipped)
-    return np.asarray(squared)
+        return _whitened(here, there, low, high, metric)
+    squared = np.zeros((len(here), len(there)))
+    rows = max(1, TILE // max(1, len(there)))
+    apart = np.empty((rows, len(there)))
+    by_column = np.ascontiguousarray(there.T)
+    for start in range(0, len(here), rows):
+        part = slice(start, start + rows)
+        own, gap = squared[part], apart[: len(squared[part])]
+        for j, column in enumerate(by_column):
+            if low[part, j].max() > column.min() or high[part, j].min() < column.max():
+                np.clip(column, low[part, j, None], high[part, j, None], out=gap)
+                np.subtract(gap, here[part, j, None], out=gap)
+            else:
+                np.subtract(column, here[part, j, None], out=gap)
+            if metric is not None:
+                gap *= metric[j]
+            own += np.square(gap, out=gap)
+    return squared
 
 
-def _one_by_one(here: Floats, there: Floats, low: Floats, high: Floats, metric: Metric) -> Floats:
-    """The same where a whitening mixes columns that are clipped with others."""
+def _whitened(here: Floats, there: Floats, low: Floats, high: Floats, metric: Metric) -> Floats:
+    """The same where a whitening mixes columns: one person at a time, so products are alike."""
     return np.stack(
         [
-            (place(np.clip(there, low[i], high[i]) - here[i], metric) ** 2).sum(axis=1)
+            np.square(place(np.clip(there, low[i], high[i]) - here[i], metric)).sum(axis=1)
             for i in range(len(here))
         ]
     )
