@@ -12,7 +12,7 @@ export STEPLADDER_DATA := $(abspath $(STEPLADDER_DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check format bench bench-paper bench-page bench-speed bench-privacy \
+.PHONY: help env demo test freeze check format bench bench-paper bench-page bench-speed bench-privacy \
   audit-privacy docs pictures clean clean-env
 
 help: ## list the targets
@@ -39,6 +39,9 @@ demo: $(STAMP) ## recourse for every rejected applicant of a real mortgage table
 # over from the other when it's through.
 test: $(STAMP) ## run all tests, doctests included
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
+
+freeze: $(STAMP) ## write the frozen answers as they are now; the diff says what changed
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/frozen -k were_frozen --freeze
 
 check: $(STAMP) ## lint, format, types and the import law
 	$(BIN)/ruff check

@@ -21,6 +21,12 @@ if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--freeze", action="store_true", help="write the answers of tests/frozen as they are now"
+    )
+
+
 @pytest.fixture(autouse=True)
 def terminal(monkeypatch):
     """Tests of what a terminal shows mean a capable one, whatever they themselves run in."""
