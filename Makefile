@@ -12,7 +12,7 @@ export STEPLADDER_DATA := $(abspath $(STEPLADDER_DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test freeze check format bench bench-paper bench-page bench-speed bench-privacy \
+.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-privacy \
   audit-privacy docs pictures clean clean-env
 
 help: ## list the targets
@@ -34,10 +34,17 @@ demo: $(STAMP) ## recourse for every rejected applicant of a real mortgage table
 	@mkdir -p build/demo
 	$(BIN)/stepladder demo --report build/demo/report.html
 
+# Pages are looked at in Debian's chromium; without it their tests are skipped, and say so.
+browser:
+	@command -v chromium > /dev/null || { \
+	  echo "Installing chromium, which tests of pages need."; \
+	  [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } || \
+	  echo "It couldn't be: tests of pages will be skipped. On Debian and Ubuntu: apt install chromium"
+
 # Two test processes share the cores; models that start threads of their own would fight over them.
 # Each begins with half of the files, so that what a file's tests share is mostly made once, and takes
 # over from the other when it's through.
-test: $(STAMP) ## run all tests, doctests included
+test: $(STAMP) browser ## run all tests, doctests included
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
 
 freeze: $(STAMP) ## write the frozen answers as they are now; the diff says what changed
