@@ -37,8 +37,8 @@ from stepladder.bench import spec as specs
 from stepladder.bench.tasks import Task, prepare
 from stepladder.kernels.direction import directions
 from stepladder.methods.step.private import Enquiry, Paid, layout
+from stepladder.model.scorer import Scorer
 from stepladder.privacy.mechanism import UNITS, bounded, exact_sum, noisy_directions, pulls
-from stepladder.scorer import Scorer
 
 ROOT = Path(__file__).parents[1]
 CSV = ROOT / "results" / "privacy" / "utility.csv"

@@ -17,7 +17,7 @@ import stepladder as sl
 from stepladder.datasets import mortgage
 from stepladder.demo import lender, show
 from stepladder.demo.plans import instructive
-from stepladder.view.words import Plan, plans, score
+from stepladder.words.plans import Plan, plans, score
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 import stepladder as sl
 from stepladder.bench.spec import load
 from stepladder.cli import main
-from stepladder.schema import Schema
+from stepladder.table.schema import Schema
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

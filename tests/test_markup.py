@@ -11,9 +11,9 @@ from tests.methods import bank
 import stepladder as sl
 from stepladder import markup
 from stepladder.audit import audit
-from stepladder.schema import allowed
-from stepladder.view import words
-from stepladder.view.why import why_not
+from stepladder.methods.step.why import why_not
+from stepladder.table.schema import allowed
+from stepladder.words import plans as words
 
 SPOKEN = sl.Schema(
     [

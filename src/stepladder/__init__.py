@@ -4,19 +4,19 @@ The way in for a reader: here → `methods/step` → `kernels/direction.py`.
 """
 
 from stepladder.errors import BudgetError, StepladderError
-from stepladder.feasible import Feasible, Violation
-from stepladder.feature import Categorical, Change, Numeric, Ordinal
-from stepladder.goal import Goal
 from stepladder.kernels.alpha import Power, Sloped, Unit, Volcano
 from stepladder.methods.step import Options, StEP
 from stepladder.methods.walk import Walk
-from stepladder.path import Outcome, Path
+from stepladder.model.goal import Goal
+from stepladder.model.scorer import encoded
 from stepladder.privacy.accountant import Budget
 from stepladder.privacy.pay import PayOnce, PayPerDirection
-from stepladder.recourse import Recourse
-from stepladder.schema import Schema
-from stepladder.scorer import encoded
-from stepladder.space import Space
+from stepladder.result.path import Outcome, Path
+from stepladder.result.recourse import Recourse
+from stepladder.table.feasible import Feasible, Violation
+from stepladder.table.feature import Categorical, Change, Numeric, Ordinal
+from stepladder.table.schema import Schema
+from stepladder.table.space import Space
 
 __version__ = "0.1.0"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from tests.audit.made import HAPPY, SEX, five, handmade, many, path, planted, reaching
 
-from stepladder.audit import audit, words
+from stepladder.audit import audit
+from stepladder.words import groups as words
 
 
 def lines_of(made):

@@ -8,9 +8,9 @@ import pytest
 
 import stepladder as sl
 from stepladder.bench import judge
-from stepladder.frames import Template
-from stepladder.path import Outcome, Path
-from stepladder.scorer import Scorer
+from stepladder.model.scorer import Scorer
+from stepladder.result.path import Outcome, Path
+from stepladder.table.frames import Template
 
 FRAME = pd.DataFrame(
     {"income": [10.0, 20.0, 30.0, 40.0], "jobs": [1, 2, 3, 4], "age": [30, 40, 50, 60]}

@@ -7,7 +7,7 @@ import pytest
 
 import stepladder as sl
 from stepladder.bench.models import LEAVES, MODELS, TREES, Lessons
-from stepladder.scorer import Scorer
+from stepladder.model.scorer import Scorer
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(8000, 2))

@@ -31,7 +31,7 @@ from stepladder.cli import EXITS, inputs, recourse
 from stepladder.cli.app import app
 from stepladder.cli.progress import PeopleBar
 from stepladder.files import uninterrupted
-from stepladder.view.provenance import data_hash, model_hash
+from stepladder.result.provenance import data_hash, model_hash
 
 MARK = 77.75
 """An income on which the slow model falls asleep."""
@@ -156,7 +156,7 @@ def test_parquet_holds_every_row_of_every_path(folder, monkeypatch, table):
     pd.testing.assert_frame_equal(rows, result.paths, check_dtype=False)
     ends = kept.to_pandas().groupby(["person", "path"]).last().reset_index()
     assert ends["outcome"].tolist() == result.final["outcome"].tolist()
-    facts = json.loads(kept.schema.metadata[b"stepladder.recourse"])
+    facts = json.loads(kept.schema.metadata[b"stepladder.result.recourse"])
     assert facts["settings"]["method"] == "StEP"
     assert facts["goal"]["threshold"] == 0.6
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import stepladder as sl
 from stepladder.cli.app import app
-from stepladder.view.provenance import data_hash
+from stepladder.result.provenance import data_hash
 from stepladder.view.report import report
 
 pytest.importorskip("altair")

@@ -24,7 +24,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import stepladder as sl
 from stepladder.methods import catalogue
 from stepladder.methods.base import Method
-from stepladder.path import Path
+from stepladder.result.path import Path
 
 # ---- the table ----------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import pytest
 from tests.contract import made
 from tests.contract.made import HONOURING
 
-from stepladder.path import Outcome
+from stepladder.result.path import Outcome
 
 LEAST_SUCCESS = {"face": 0.5, "cchvae": 0.25, made.PER_DIRECTION: 0.25}
 """Where most people getting somewhere isn't to be expected of a method."""

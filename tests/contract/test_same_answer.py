@@ -18,7 +18,7 @@ from tests.contract import made
 
 import stepladder as sl
 from stepladder.methods.base import Method
-from stepladder.path import Path
+from stepladder.result.path import Path
 
 repeatable = pytest.mark.parametrize("name", made.REPEATABLE)
 

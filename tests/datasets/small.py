@@ -7,7 +7,7 @@ import pandas as pd
 
 from stepladder.datasets import content
 from stepladder.datasets.table import Cleaned, Kind, OpenML, Provenance, Table
-from stepladder.schema import Schema
+from stepladder.table.schema import Schema
 
 COLUMNS: dict[str, Kind] = {"years": "whole", "rate": "number", "job": "text", "paid": "whole"}
 ROWS = pd.DataFrame(

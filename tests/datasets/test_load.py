@@ -9,8 +9,8 @@ import pytest
 
 from stepladder import datasets
 from stepladder.errors import ParameterError
-from stepladder.schema import Schema
-from stepladder.space import Space
+from stepladder.table.schema import Schema
+from stepladder.table.space import Space
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():

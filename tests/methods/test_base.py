@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 import stepladder as sl
-from stepladder.errors import ParameterError
-from stepladder.methods.base import choice, number, offered, whole
-from stepladder.scorer import Scorer
+from stepladder.methods.base import offered
+from stepladder.model.scorer import Scorer
 
 FRAME = pd.DataFrame(
     {"income": [0.0, 10.0, 20.0, 30.0], "jobs": [0, 1, 2, 3], "age": [30, 40, 50, 60]}
@@ -93,17 +92,3 @@ def test_unchecked_points_are_taken_as_they_are():
     assert (young.outcome, short.outcome) == ("reached", "stalled")
     np.testing.assert_allclose(young.points[-1], SPACE.to_points(np.array([[60.0, 1.5, 20.0]]))[0])
     assert short.reason == "ends at a score of 0.300"
-
-
-def test_hyper_parameters_are_checked_with_a_sentence():
-    assert (whole("n", np.int64(3), 1), number("x", 2, above=0.0)) == (3, 2.0)
-    assert choice("kind", "a", ("a", "b")) == "a"
-    for wrong in (
-        lambda: whole("n", True, 0),
-        lambda: number("x", float("nan")),
-        lambda: whole("n", 1.5, 0),
-    ):
-        with pytest.raises(ParameterError, match="must be a"):
-            wrong()
-    with pytest.raises(ParameterError, match="kind must be one of a, b; got 'c'"):
-        choice("kind", "c", ("a", "b"))

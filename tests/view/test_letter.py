@@ -16,8 +16,8 @@ from tests.methods import bank
 
 import stepladder as sl
 from stepladder.errors import ParameterError
-from stepladder.view import words
 from stepladder.view.letter import letter, reasons, write
+from stepladder.words import plans as words
 
 STEP = bank.fitted(paths=3, step_size=1.0)
 RESULT = STEP.recourse(bank.PEOPLE.iloc[:30])

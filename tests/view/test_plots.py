@@ -28,9 +28,10 @@ from stepladder.errors import (
     ResultError,
     SchemaError,
 )
-from stepladder.view import plots, words
+from stepladder.view import plots
 from stepladder.view.plots.plane import Chosen, Principal, usual
 from stepladder.view.plots.style import COLOURS, DASHES, MOST, SHAPES, sampled
+from stepladder.words import plans as words
 
 STEP = bank.fitted(paths=3, step_size=0.5)
 RESULT = STEP.recourse(bank.REJECTED.iloc[:6])

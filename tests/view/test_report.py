@@ -25,12 +25,13 @@ import stepladder as sl
 from stepladder.audit import audit
 from stepladder.errors import ExtraError, ModelError, ParameterError, ResultError
 from stepladder.metrics import METRICS, fairness
-from stepladder.view import page, words
-from stepladder.view.provenance import data_hash, model_hash, schema_hash
+from stepladder.result.provenance import data_hash, model_hash, schema_hash
+from stepladder.view import page
 from stepladder.view.report import groups, report, write
 from stepladder.view.report.everyone import ROUTES
 from stepladder.view.report.people import chosen
 from stepladder.view.spread import changed, distributions, nearest_paths
+from stepladder.words import plans as words
 
 STEP = bank.fitted(paths=2, step_size=1.0)
 RESULT = STEP.recourse(bank.PEOPLE.iloc[:30])

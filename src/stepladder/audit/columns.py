@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stepladder import frames
 from stepladder.errors import ColumnError, FrameError, ParameterError, listing, nearest
-from stepladder.feature import Numeric
-from stepladder.frames import Frame
-from stepladder.recourse import Recourse
-from stepladder.space import Floats
+from stepladder.result.recourse import Recourse
+from stepladder.table import frames
+from stepladder.table.feature import Numeric
+from stepladder.table.frames import Frame
+from stepladder.table.space import Floats
 
 BANDS = 4
 """A number is cut into at most so many bands."""

@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepladder import frames, markup
+from stepladder import markup
 from stepladder.audit import text
-from stepladder.frames import Frame
+from stepladder.table import frames
+from stepladder.table.frames import Frame
 
 TABLES = ("by_group", "gaps", "notions")
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from stepladder.audit.columns import columns_of, crossings, numbered
 from stepladder.audit.result import Audit
 from stepladder.errors import ParameterError
-from stepladder.frames import Frame, Template
 from stepladder.metrics.fairness import NOTIONS, Comparison, Gap, compare
 from stepladder.metrics.groups import MEASURES
 from stepladder.metrics.members import People
-from stepladder.path import Outcome
-from stepladder.recourse import Recourse
+from stepladder.result.path import Outcome
+from stepladder.result.recourse import Recourse
+from stepladder.table.frames import Frame, Template
 
 GAPS = ("selection_rate", "success", "no_recourse", "mean_cost", "median_cost", "mean_steps")
 """The measures in `Audit.gaps`; the others are in `Audit.notions`."""

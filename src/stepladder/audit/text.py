@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from textwrap import wrap
 
-from stepladder.audit import words
-from stepladder.audit.words import FIGURES, MEASURES, Row
 from stepladder.metrics.fairness import NOTIONS
+from stepladder.words import groups as words
+from stepladder.words.groups import FIGURES, MEASURES, Row
 
 WIDTH = 80
 

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stepladder.feasible import Feasible, allowed
 from stepladder.metrics import each
-from stepladder.path import Outcome
-from stepladder.recourse import Recourse
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Mask
+from stepladder.model.scorer import Scorer
+from stepladder.result.path import Outcome
+from stepladder.result.recourse import Recourse
+from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.space import Floats, Mask
 
 
 def rows(result: Recourse, scorer: Scorer, least: Floats) -> pd.DataFrame:

@@ -30,8 +30,8 @@ from stepladder.bench.results import Facts, Results
 from stepladder.bench.spec import Cell, Spec
 from stepladder.bench.tasks import Task, prepare
 from stepladder.errors import ParameterError
-from stepladder.goal import Goal
-from stepladder.scorer import Scorer
+from stepladder.model.goal import Goal
+from stepladder.model.scorer import Scorer
 
 PACKAGES = ("stepladder", "numpy", "pandas", "scikit-learn", "torch", "dice-ml")
 

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from stepladder import datasets
 from stepladder.bench.models import MODELS, Lessons
 from stepladder.bench.spec import Spec
-from stepladder.feature import Change, Numeric
-from stepladder.goal import Goal
-from stepladder.scorer import Encoded, Scorer, encoded
-from stepladder.space import Floats, Space
+from stepladder.model.goal import Goal
+from stepladder.model.scorer import Encoded, Scorer, encoded
+from stepladder.table.feature import Change, Numeric
+from stepladder.table.space import Floats, Space
 
 
 @dataclass(frozen=True, eq=False)

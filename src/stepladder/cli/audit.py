@@ -51,7 +51,7 @@ def audit(
 ) -> None:
     """Compare what groups of people are offered."""
     from stepladder.audit import audit as audited
-    from stepladder.recourse import Recourse
+    from stepladder.result.recourse import Recourse
 
     wanted = names(by)
     if not wanted:

@@ -20,9 +20,9 @@ from stepladder.errors import (
     FrameError,
     nearest,
 )
-from stepladder.feature import Numeric
 from stepladder.files import beside, replacing, writing
-from stepladder.schema import Schema
+from stepladder.table.feature import Numeric
+from stepladder.table.schema import Schema
 
 TABLES = (".parquet", ".csv", ".csv.gz")
 """What a table is read from."""

@@ -13,7 +13,7 @@ from stepladder.errors import ColumnError, FrameError, nearest
 
 if TYPE_CHECKING:
     from stepladder.cli.files import Table
-    from stepladder.recourse import Recourse
+    from stepladder.result.recourse import Recourse
 
 Groups = Annotated[
     Path | None, typer.Option(help="A table that has these columns, if the schema hasn't.")

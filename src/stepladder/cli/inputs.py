@@ -14,11 +14,11 @@ from stepladder.errors import EmptyFrameError, SchemaError, listing
 
 if TYPE_CHECKING:
     from stepladder.cli.files import Table
-    from stepladder.goal import Goal
     from stepladder.methods.base import Method
+    from stepladder.model.goal import Goal
     from stepladder.privacy.accountant import Budget
-    from stepladder.schema import Schema
-    from stepladder.space import Space
+    from stepladder.table.schema import Schema
+    from stepladder.table.space import Space
 
 AT_A_TIME = 1000
 """How many people are read, answered and written together."""
@@ -139,8 +139,8 @@ class Inputs:
     ) -> Inputs:
         """Open everything that was named."""
         from stepladder.cli.files import Table
-        from stepladder.goal import Goal
-        from stepladder.loading import load
+        from stepladder.model.goal import Goal
+        from stepladder.model.loading import load
 
         rules = _schema(schema)
         if labels in rules.columns:
@@ -172,8 +172,8 @@ class Inputs:
 
         A `public` one learns nothing from the table: see `Space.from_schema`.
         """
-        from stepladder.scorer import Scorer
-        from stepladder.space import Space
+        from stepladder.model.scorer import Scorer
+        from stepladder.table.space import Space
 
         frame = self.reference.frame(self.rules)
         if not len(frame):
@@ -195,7 +195,7 @@ class Inputs:
 
     def check_people(self, space: Space, identity: str | None, limit: int | None) -> int:
         """Refuse people who can't be answered, before anything is begun or paid for; count them."""
-        from stepladder.feasible import Feasible
+        from stepladder.table.feasible import Feasible
 
         table = self.waiting
         assert table is not None
@@ -214,7 +214,7 @@ class Inputs:
 
     def fingerprints(self, space: Space) -> dict[str, str]:
         """Of the model's file, if it's one, and of the reference rows, if they aren't private."""
-        from stepladder.view.provenance import data_hash, model_hash
+        from stepladder.result.provenance import data_hash, model_hash
 
         known = {"model": model_hash(self.named)} if Path(self.named).is_file() else {}
         if not space.public:
@@ -231,7 +231,7 @@ class Inputs:
 
 
 def _schema(file: Path) -> Schema:
-    from stepladder.schema import Schema
+    from stepladder.table.schema import Schema
 
     if not file.is_file():
         raise SchemaError(

@@ -46,7 +46,7 @@ from stepladder.cli.report import check_page
 if TYPE_CHECKING:
     from stepladder.cli.results import Results
     from stepladder.methods.base import Method
-    from stepladder.recourse import Recourse
+    from stepladder.result.recourse import Recourse
 
 
 def recourse(  # noqa: PLR0913, PLR0917  # an option each
@@ -218,7 +218,7 @@ class Run:
 def _write_report(page: Path, result: Path, method: Method) -> None:
     """A report of all that was found; unlike the run itself, it holds everyone in memory."""
     from stepladder.methods.step import StEP
-    from stepladder.recourse import Recourse
+    from stepladder.result.recourse import Recourse
     from stepladder.view.report import report, write
 
     step = method if isinstance(method, StEP) else None

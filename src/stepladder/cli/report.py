@@ -41,7 +41,7 @@ def report(
 ) -> None:
     """Make a report of a result: one HTML page, for whoever has to judge it."""
     from stepladder.cli.files import Table
-    from stepladder.recourse import Recourse
+    from stepladder.result.recourse import Recourse
     from stepladder.view import report as view
 
     wanted = names(by)
@@ -86,7 +86,7 @@ def letter(
     ] = False,
 ) -> None:
     """Write one person a letter: the decision, the main reasons, and the routes to a yes."""
-    from stepladder.recourse import Recourse
+    from stepladder.result.recourse import Recourse
     from stepladder.view import letter as view
 
     check_page("--out", out, result)

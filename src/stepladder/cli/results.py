@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 import stepladder
-from stepladder.archive import FORMAT, STREAMED
 from stepladder.cli.files import arrow
 from stepladder.errors import ResultError
-from stepladder.feature import Feature, Numeric
 from stepladder.files import beside, uninterrupted, writing
-from stepladder.recourse import Recourse
+from stepladder.result.archive import FORMAT, STREAMED
+from stepladder.result.recourse import Recourse
+from stepladder.table.feature import Feature, Numeric
 
 RESULTS = {
     ".parquet": "every row of every path",

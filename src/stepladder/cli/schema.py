@@ -19,8 +19,8 @@ from stepladder.errors import (
 
 if TYPE_CHECKING:
     from stepladder.cli.files import Table
-    from stepladder.feature import Feature
-    from stepladder.schema import Schema
+    from stepladder.table.feature import Feature
+    from stepladder.table.schema import Schema
 
 MANY = 50
 """From so many levels on, a category may be a name for something."""
@@ -71,7 +71,7 @@ def schema(
 ) -> None:
     """Guess the schema of a table and write it as YAML, to be checked and edited."""
     from stepladder.cli.files import Table, write_text
-    from stepladder.schema import Schema
+    from stepladder.table.schema import Schema
 
     if out is not None and out.exists() and not force:
         raise ResultError(f"{str(out)!r} is there already; replace it with --force.")
@@ -109,7 +109,7 @@ def schema(
 
 def _unordered(table: Table, frame: Any) -> list[str]:
     """The columns without an order of which pandas may say otherwise: those of polars' Enum."""
-    from stepladder import frames
+    from stepladder.table import frames
 
     levelled = [name for name in frame if frame[name].dtype == "category"]
     if not levelled:
@@ -120,7 +120,7 @@ def _unordered(table: Table, frame: Any) -> list[str]:
 
 def _fits(column: Any) -> bool:
     """Whether a frame of one column can be guessed."""
-    from stepladder.schema import Schema
+    from stepladder.table.schema import Schema
 
     try:
         return bool(Schema.infer(column))
@@ -151,7 +151,7 @@ def _entry(feature: Feature, said: dict[str, Any], column: Any) -> str:
 
 def _or(feature: Feature, setting: str) -> str:
     """What a setting could be instead, as a comment."""
-    from stepladder.feature import Categorical, Change
+    from stepladder.table.feature import Categorical, Change
 
     if setting == "change":
         known = list(Change) if feature.ordered else [Change.ANY, Change.NEVER]

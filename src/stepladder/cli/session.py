@@ -18,15 +18,15 @@ import typer
 from stepladder.cli import Exit, typed
 from stepladder.cli.files import write_text
 from stepladder.errors import ParameterError, StepladderError, nearest
-from stepladder.feature import Change, Feature
 from stepladder.files import uninterrupted
-from stepladder.methods.offer import Offer
 from stepladder.methods.step import StEP
+from stepladder.methods.step.why import why_not
 from stepladder.methods.walk import Walk
 from stepladder.privacy.pay import PayPerDirection
-from stepladder.space import Floats
-from stepladder.view import words
-from stepladder.view.why import why_not
+from stepladder.result.offer import Offer
+from stepladder.table.feature import Change, Feature
+from stepladder.table.space import Floats
+from stepladder.words import plans as words
 
 PROMPT = "> "
 

@@ -15,9 +15,10 @@ from decimal import Decimal
 from typing import Any
 
 from stepladder.errors import ParameterError, listing, nearest
-from stepladder.feature import Feature, Numeric, amount
-from stepladder.schema import Schema
-from stepladder.view import words
+from stepladder.table.amounts import amount
+from stepladder.table.feature import Feature, Numeric
+from stepladder.table.schema import Schema
+from stepladder.words import plans as words
 
 MOST = 20
 """How many features or levels are listed."""

@@ -43,8 +43,8 @@ from stepladder.errors import (
 
 if TYPE_CHECKING:
     from stepladder.privacy.pay import PayPerDirection
-    from stepladder.schema import Schema
-    from stepladder.space import Space
+    from stepladder.table.schema import Schema
+    from stepladder.table.space import Space
 
 
 def walk(  # noqa: PLR0913, PLR0917  # an option each

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from stepladder.datasets.table import Cleaned, Kind, OpenML, Provenance, Table
-from stepladder.feature import Categorical, Numeric
-from stepladder.schema import Schema
+from stepladder.table.feature import Categorical, Numeric
+from stepladder.table.schema import Schema
 
 LABEL = "income"
 

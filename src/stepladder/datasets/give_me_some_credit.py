@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from stepladder.datasets.table import Cleaned, Kind, OpenML, Provenance, Table
-from stepladder.feature import Numeric
-from stepladder.schema import Schema
+from stepladder.table.feature import Numeric
+from stepladder.table.schema import Schema
 
 LABEL = "SeriousDlqin2yrs"
 

@@ -22,8 +22,8 @@ import pandas as pd
 
 from stepladder.datasets.table import Cleaned, Kind, Package, Provenance, Table
 from stepladder.errors import ExtraError
-from stepladder.feature import Categorical, Numeric, Ordinal
-from stepladder.schema import Schema
+from stepladder.table.feature import Categorical, Numeric, Ordinal
+from stepladder.table.schema import Schema
 
 CREDIT = ["60+ days overdue", "3+ slow payments", "1-2 slow payments", "no slow payments"]
 MORTGAGE = ["3+ late payments", "1-2 late payments", "no late payments"]

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stepladder.errors import ParameterError
-from stepladder.schema import Schema
+from stepladder.table.schema import Schema
 
 Kind = Literal["whole", "number", "text"]
 """What a column holds: whole numbers without gaps, numbers, or text; the latter two may be missing.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepladder.datasets.mortgage import SCHEMA
-from stepladder.view.words import Plan, value
+from stepladder.words.plans import Plan, value
 
 CHOICE = 30
 """Among how many of the most readable plans those of different kinds are chosen."""

@@ -27,7 +27,7 @@ from stepladder import datasets
 from stepladder.demo import lender
 from stepladder.demo.plans import instructive, situation
 from stepladder.view.report import report, write
-from stepladder.view.words import Plan, Route, counted, needed, plans, score
+from stepladder.words.plans import Plan, Route, counted, needed, plans, score
 
 GOAL = sl.Goal(threshold=lender.THRESHOLD)
 

@@ -10,7 +10,6 @@ comes out as an `Answer`, so any number of threads may ask at once.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -22,7 +21,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder import frames
 from stepladder.errors import (
     EmptyFrameError,
     NotFittedError,
@@ -30,17 +28,18 @@ from stepladder.errors import (
     PositivesError,
     SchemaError,
 )
-from stepladder.feasible import Feasible, allowed
-from stepladder.frames import Frame, Template
-from stepladder.goal import Goal
-from stepladder.loading import load
 from stepladder.methods.pace import Pace, Progress, TimeUpError
-from stepladder.path import Outcome, Path
+from stepladder.model.goal import Goal
+from stepladder.model.loading import load
+from stepladder.model.scorer import Scorer
 from stepladder.privacy.pay import Guarantee
-from stepladder.recourse import Recourse
-from stepladder.schema import Schema
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Mask, Space
+from stepladder.result.path import Outcome, Path
+from stepladder.result.recourse import Recourse
+from stepladder.table import frames
+from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.frames import Frame, Template
+from stepladder.table.schema import Schema
+from stepladder.table.space import Floats, Mask, Space
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +144,8 @@ class Method(ABC):
         """Learn from the rows of `train`, above all from its positives.
 
         train   the reference rows, in raw units; columns that the schema doesn't name are set aside
-        model   anything that scores them: see `stepladder.scorer`; or the name of a model file, an
-                import path or an address: see `stepladder.loading`
+        model   anything that scores them: see `stepladder.model.scorer`; or the name of a model
+                file, an import path or an address: see `stepladder.model.loading`
         labels  where given, a positive must also carry the desired label
         space   an encoding made elsewhere; else it's fitted on `train`, or, where nothing may be
                 learned from that, taken from the schema
@@ -395,29 +394,6 @@ def _shortfall(reason: str, broke: set[str], missed: int) -> str:
 
 
 # ---- checks -----------------------------------------------------------------------------------
-
-
-def whole(name: str, value: Any, least: int) -> int:
-    """A hyper-parameter that is a whole number, or a clear sentence."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ParameterError(f"{name} must be a whole number of at least {least}; got {value!r}.")
-    return int(value)
-
-
-def number(name: str, value: Any, *, above: float | None = None, least: float = -math.inf) -> float:
-    """A hyper-parameter that is a finite number, or a clear sentence."""
-    given = float(value) if isinstance(value, int | float | np.number) else math.nan
-    if not math.isfinite(given) or given < least or (above is not None and given <= above):
-        limit = f"above {above:g}" if above is not None else f"of at least {least:g}"
-        raise ParameterError(f"{name} must be a number {limit}; got {value!r}.")
-    return given
-
-
-def choice(name: str, value: Any, known: Sequence[str]) -> str:
-    """A hyper-parameter that is one of a few words, or a clear sentence."""
-    if value not in known:
-        raise ParameterError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
-    return str(value)
 
 
 def _chosen_space(

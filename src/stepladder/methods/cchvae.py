@@ -18,24 +18,16 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from stepladder.checks import finite, whole_number
 from stepladder.errors import ParameterError
-from stepladder.feasible import Feasible, allowed
-from stepladder.feature import Categorical, Change
-from stepladder.methods.base import (
-    Answer,
-    Method,
-    Question,
-    ReferenceTable,
-    number,
-    offered,
-    standing,
-    whole,
-)
+from stepladder.methods.base import Answer, Method, Question, ReferenceTable, offered, standing
 from stepladder.methods.pace import TimeUpError
 from stepladder.methods.vae import Network, Singles, train
-from stepladder.path import Outcome
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Mask, Space
+from stepladder.model.scorer import Scorer
+from stepladder.result.path import Outcome
+from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.feature import Categorical, Change
+from stepladder.table.space import Floats, Mask, Space
 
 CANDIDATES = 2**15
 """About how many decoded rows are held at a time."""
@@ -73,12 +65,12 @@ class CCHVAE(Method):
         moves_fixed: bool = False,
         checked: bool = True,
     ) -> None:
-        self.paths = whole("paths", paths, 1)
-        self.step = number("step", step, above=0.0)
-        self.samples = whole("samples", samples, 1)
-        self.rounds = whole("rounds", rounds, 1)
-        self.epochs = whole("epochs", epochs, 1)
-        self.random_state = whole("random_state", random_state, 0)
+        self.paths = whole_number("paths", paths, 1)
+        self.step = finite("step", step, above=0.0)
+        self.samples = whole_number("samples", samples, 1)
+        self.rounds = whole_number("rounds", rounds, 1)
+        self.epochs = whole_number("epochs", epochs, 1)
+        self.random_state = whole_number("random_state", random_state, 0)
         self.network = Network() if network is None else network
         if not isinstance(self.network, Network):
             raise ParameterError(

@@ -21,26 +21,24 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from stepladder.checks import choice, finite, whole_number
 from stepladder.errors import ExtraError, ModelError, ParameterError
-from stepladder.feasible import Feasible
-from stepladder.feature import Categorical, Numeric
-from stepladder.goal import Goal
 from stepladder.methods.base import (
     TOO_LATE,
     Answer,
     Method,
     Question,
     ReferenceTable,
-    choice,
-    number,
     offered,
     standing,
-    whole,
 )
 from stepladder.methods.pace import TimeUpError
-from stepladder.path import Outcome, Path
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Mask, Space
+from stepladder.model.goal import Goal
+from stepladder.model.scorer import Scorer
+from stepladder.result.path import Outcome, Path
+from stepladder.table.feasible import Feasible
+from stepladder.table.feature import Categorical, Numeric
+from stepladder.table.space import Floats, Mask, Space
 
 if TYPE_CHECKING:
     from stepladder.methods.dice_library import Declared
@@ -83,14 +81,14 @@ class DiCE(Method):
         iterations: int | None = None,
         random_state: int = 0,
     ) -> None:
-        self.paths = whole("paths", paths, 1)
+        self.paths = whole_number("paths", paths, 1)
         self.algorithm = choice("algorithm", algorithm, ALGORITHMS)
-        self.sparsity = number("sparsity", sparsity, least=0.0)
+        self.sparsity = finite("sparsity", sparsity, least=0.0)
         if self.sparsity > 1:
             raise ParameterError(f"sparsity is a quantile from 0 to 1; got {sparsity!r}.")
-        self.samples = whole("samples", samples, 1)
-        self.iterations = None if iterations is None else whole("iterations", iterations, 1)
-        self.random_state = whole("random_state", random_state, 0)
+        self.samples = whole_number("samples", samples, 1)
+        self.iterations = None if iterations is None else whole_number("iterations", iterations, 1)
+        self.random_state = whole_number("random_state", random_state, 0)
         self.is_published = False
 
     @classmethod

@@ -16,11 +16,11 @@ import torch
 from dice_ml.explainer_interfaces.dice_pytorch import DicePyTorch
 from dice_ml.model_interfaces.pytorch_model import PyTorchModel
 
-from stepladder.feature import Categorical
-from stepladder.goal import Goal
 from stepladder.methods.dice_library import Data, Declared
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Space
+from stepladder.model.goal import Goal
+from stepladder.model.scorer import Scorer
+from stepladder.table.feature import Categorical
+from stepladder.table.space import Floats, Space
 
 LEAST_ITERATIONS = 500
 """The library's own: it descends at least so long."""

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import KDTree
 from sklearn.preprocessing import LabelEncoder
 
-from stepladder.space import Floats, Mask
+from stepladder.table.space import Floats, Mask
 
 Places = NDArray[np.intp]
 Ranges = Sequence[Sequence[float]]

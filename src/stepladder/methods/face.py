@@ -16,20 +16,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from stepladder.checks import choice, finite, whole_number
 from stepladder.errors import ParameterError, PositivesError
-from stepladder.feasible import Feasible, allowed
-from stepladder.feature import Change, Numeric
 from stepladder.methods.base import (
     TOO_LATE,
     Answer,
     Method,
     Question,
     ReferenceTable,
-    choice,
-    number,
     offered,
     standing,
-    whole,
 )
 from stepladder.methods.graphs import (
     LONGEST,
@@ -45,9 +41,11 @@ from stepladder.methods.graphs import (
     Within,
     nearest_ends,
 )
-from stepladder.path import Outcome
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Mask
+from stepladder.model.scorer import Scorer
+from stepladder.result.path import Outcome
+from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.feature import Change, Numeric
+from stepladder.table.space import Floats, Mask
 
 Kind = Literal["epsilon", "knn", "kde"]
 
@@ -86,19 +84,19 @@ class FACE(Method):
         *,
         checked: bool = True,
     ) -> None:
-        self.paths = whole("paths", paths, 1)
+        self.paths = whole_number("paths", paths, 1)
         self.graph = choice("graph", graph, ("epsilon", "knn", "kde"))
-        self.distance_threshold = number("distance_threshold", distance_threshold, above=0.0)
+        self.distance_threshold = finite("distance_threshold", distance_threshold, above=0.0)
         if self.graph == "epsilon" and self.distance_threshold > LONGEST:
             raise ParameterError(
                 f"distance_threshold must be at most {LONGEST:.2f} for the epsilon graph, whose "
                 f"weight 2.024 - log(distance) is negative beyond; got {distance_threshold!r}. "
                 "Use a smaller one, or graph='knn'."
             )
-        self.neighbours = whole("neighbours", neighbours, 1)
-        self.rows = whole("rows", rows, 1)
-        self.max_steps = whole("max_steps", max_steps, 1)
-        self.random_state = whole("random_state", random_state, 0)
+        self.neighbours = whole_number("neighbours", neighbours, 1)
+        self.rows = whole_number("rows", rows, 1)
+        self.max_steps = whole_number("max_steps", max_steps, 1)
+        self.random_state = whole_number("random_state", random_state, 0)
         self.checked = bool(checked)
 
     @classmethod

@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import gammaln
 from sklearn.neighbors import NearestNeighbors
 
-from stepladder.space import Floats, Mask
+from stepladder.table.space import Floats, Mask
 
 Indices = NDArray[np.intp]
 

@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from stepladder.checks import finite, whole_number
 from stepladder.errors import ParameterError
 from stepladder.kernels.alpha import Alpha, Volcano
 from stepladder.kernels.direction import Positives, cluster_direction, prepare
-from stepladder.methods.base import Answer, Method, Question, ReferenceTable, number, whole
+from stepladder.methods.base import Answer, Method, Question, ReferenceTable
 from stepladder.methods.pace import TimeUpError
 from stepladder.methods.step.published import Rules
-from stepladder.path import Outcome, Path
-from stepladder.space import Floats
+from stepladder.result.path import Outcome, Path
+from stepladder.table.space import Floats
 
 
 class MIM(Method):
@@ -47,21 +48,21 @@ class MIM(Method):
         alpha: Alpha | None = None,
         random_state: int = 0,
     ) -> None:
-        if whole("paths", paths, 1) != 1:
+        if whole_number("paths", paths, 1) != 1:
             raise ParameterError(
                 f"MIM has one direction, so paths must be 1; got {paths!r}. "
                 "For several paths use a method that has them, such as StEP."
             )
         self.paths = 1
-        self.step_size = number("step_size", step_size, above=0.0)
-        self.max_steps = whole("max_steps", max_steps, 1)
+        self.step_size = finite("step_size", step_size, above=0.0)
+        self.max_steps = whole_number("max_steps", max_steps, 1)
         self.alpha = Volcano(degree=2, cutoff=0.5) if alpha is None else alpha
         if not isinstance(self.alpha, Alpha):
             raise ParameterError(
                 f"alpha must be a Volcano, Sloped, Power or Unit; got {alpha!r}. "
                 "For example: alpha=sl.Volcano(degree=2, cutoff=0.5)."
             )
-        self.random_state = whole("random_state", random_state, 0)
+        self.random_state = whole_number("random_state", random_state, 0)
 
     @property
     def settings(self) -> dict[str, Any]:

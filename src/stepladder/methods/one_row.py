@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from stepladder import frames
 from stepladder.errors import BoundsError, FrameError, MissingValueError
-from stepladder.feasible import Feasible
-from stepladder.feature import Numeric, number
-from stepladder.schema import Schema
-from stepladder.space import Floats
+from stepladder.numbers import number
+from stepladder.table import frames
+from stepladder.table.feasible import Feasible
+from stepladder.table.feature import Numeric
+from stepladder.table.schema import Schema
+from stepladder.table.space import Floats
 
 if TYPE_CHECKING:
     from stepladder.methods.step import StEP

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepladder.checks import finite, whole_number
 from stepladder.errors import ExtraError, ParameterError
-from stepladder.methods.base import number, whole
-from stepladder.space import Floats, Mask
+from stepladder.table.space import Floats, Mask
 
 Singles = NDArray[np.float32]
 
@@ -52,11 +52,11 @@ class Network:
             raise ParameterError(
                 f"hidden must be the widths of the layers, such as (512, 256); got {self.hidden!r}."
             )
-        object.__setattr__(self, "hidden", tuple(whole("hidden", w, 1) for w in self.hidden))
-        whole("latent", self.latent, 1)
-        whole("batch_size", self.batch_size, 1)
-        number("learning_rate", self.learning_rate, above=0.0)
-        number("kl_weight", self.kl_weight, least=0.0)
+        object.__setattr__(self, "hidden", tuple(whole_number("hidden", w, 1) for w in self.hidden))
+        whole_number("latent", self.latent, 1)
+        whole_number("batch_size", self.batch_size, 1)
+        finite("learning_rate", self.learning_rate, above=0.0)
+        finite("kl_weight", self.kl_weight, least=0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,25 +15,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stepladder import frames, markup
+from stepladder import markup
 from stepladder.errors import (
     ParameterError,
     ResultError,
     StepladderError,
     listing,
 )
-from stepladder.feasible import Feasible
-from stepladder.feature import Change, moved, value
-from stepladder.frames import Frame
-from stepladder.goal import Goal
-from stepladder.methods.offer import Asked, Offer
 from stepladder.methods.one_row import read_row
 from stepladder.methods.pace import Pace
-from stepladder.path import Outcome, Path
+from stepladder.model.goal import Goal
+from stepladder.model.scores import needed, score
 from stepladder.privacy.pay import Guarantee, PayPerDirection
-from stepladder.schema import Schema
-from stepladder.space import Floats
-from stepladder.spoken import needed, score
+from stepladder.result.offer import Asked, Offer
+from stepladder.result.path import Outcome, Path
+from stepladder.table import frames
+from stepladder.table.amounts import moved, value
+from stepladder.table.feasible import Feasible
+from stepladder.table.feature import Change
+from stepladder.table.frames import Frame
+from stepladder.table.schema import Schema
+from stepladder.table.space import Floats
 
 if TYPE_CHECKING:
     from stepladder.methods.step import StEP

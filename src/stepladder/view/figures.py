@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from stepladder.clusters import partition
-from stepladder.feature import Numeric
-from stepladder.frames import Template
 from stepladder.kernels.alpha import Volcano
 from stepladder.kernels.direction import directions
 from stepladder.methods.mim import MIM
-from stepladder.schema import Schema
-from stepladder.space import Floats, Space
+from stepladder.methods.step.clusters import partition
+from stepladder.table.feature import Numeric
+from stepladder.table.frames import Template
+from stepladder.table.schema import Schema
+from stepladder.table.space import Floats, Space
 from stepladder.view.plots.files import save
 from stepladder.view.plots.style import (
     INK,

@@ -18,11 +18,11 @@ from itertools import accumulate, chain
 
 import numpy as np
 
-from stepladder.feature import Change, Feature, Numeric
-from stepladder.path import Outcome
-from stepladder.recourse import Recourse
-from stepladder.view import words
+from stepladder.result.path import Outcome
+from stepladder.result.recourse import Recourse
+from stepladder.table.feature import Change, Feature, Numeric
 from stepladder.view.page import Table, render, write
+from stepladder.words import plans as words
 
 __all__ = ["letter", "reasons", "write"]
 

@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 
 from stepladder.errors import EmptyFrameError
-from stepladder.feature import Feature
-from stepladder.goal import Goal
-from stepladder.path import Outcome, Path
-from stepladder.recourse import Recourse
-from stepladder.space import Floats
-from stepladder.view import words
+from stepladder.model.goal import Goal
+from stepladder.result.path import Outcome, Path
+from stepladder.result.recourse import Recourse
+from stepladder.table.feature import Feature
+from stepladder.table.space import Floats
 from stepladder.view.plots.style import (
     GRID,
     INK,
@@ -35,6 +34,7 @@ from stepladder.view.plots.style import (
     panel,
     quantity,
 )
+from stepladder.words import plans as words
 
 BINS = 20
 """Bars of a distribution, at most."""

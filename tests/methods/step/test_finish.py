@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import stepladder as sl
-from stepladder.feasible import Feasible
 from stepladder.methods.step import finish
-from stepladder.scorer import Scorer
+from stepladder.model.scorer import Scorer
+from stepladder.table.feasible import Feasible
 
 SCHEMA = sl.Schema(
     [

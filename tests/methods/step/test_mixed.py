@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import stepladder as sl
-from stepladder.feasible import Feasible
 from stepladder.methods.pace import Pace
 from stepladder.methods.step.mixed import mixed
+from stepladder.table.feasible import Feasible
 
 SCHEMA = sl.Schema(
     [

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 import stepladder as sl
-from stepladder.feasible import Feasible
 from stepladder.methods.step import finish
 from stepladder.methods.step.reference import Reference, metric_of
 from stepladder.methods.step.refine import refined
 from stepladder.methods.step.targets import Targets
-from stepladder.scorer import Scorer
+from stepladder.model.scorer import Scorer
+from stepladder.table.feasible import Feasible
 
 LEVELS = ["clerk", "nurse", "smith"]
 SCHEMA = sl.Schema([sl.Numeric("a"), sl.Numeric("b"), sl.Categorical("job", levels=LEVELS)])

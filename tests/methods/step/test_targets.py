@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 import stepladder as sl
-from stepladder.feasible import Feasible
 from stepladder.methods.pace import Pace
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.targets import Targets, reachable, share
-from stepladder.scorer import Scorer
+from stepladder.model.scorer import Scorer
+from stepladder.table.feasible import Feasible
 
 SCHEMA = sl.Schema([sl.Numeric("a"), sl.Numeric("b", change="increase")])
 SPACE = sl.Space.fit(SCHEMA, pd.DataFrame({"a": [-1.0, 1.0], "b": [-1.0, 1.0]}))

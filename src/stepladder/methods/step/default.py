@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.feasible import Feasible
-from stepladder.goal import Goal
 from stepladder.kernels.alpha import Alpha
 from stepladder.methods.base import Question
 from stepladder.methods.pace import Pace, TimeUpError
@@ -23,9 +21,11 @@ from stepladder.methods.step.mixed import mixed
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.search import Search, Trail
 from stepladder.methods.step.targets import Targets, reachable, share
-from stepladder.path import Outcome, Path
-from stepladder.scorer import Scorer
-from stepladder.space import Floats
+from stepladder.model.goal import Goal
+from stepladder.model.scorer import Scorer
+from stepladder.result.path import Outcome, Path
+from stepladder.table.feasible import Feasible
+from stepladder.table.space import Floats
 
 FAR = 1000
 """Nobody is advised to take more steps than this."""

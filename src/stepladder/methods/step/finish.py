@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.feasible import Feasible
-from stepladder.feature import Categorical
 from stepladder.methods.step.search import Trail
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Mask, Space
+from stepladder.model.scorer import Scorer
+from stepladder.table.feasible import Feasible
+from stepladder.table.feature import Categorical
+from stepladder.table.space import Floats, Mask, Space
 
 Counts = NDArray[np.int64]
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stepladder import clusters
-from stepladder.clusters import Clusterer, finds_own_number, partition
+from stepladder.checks import finite, whole_number
 from stepladder.errors import ParameterError
-from stepladder.feasible import Feasible, allowed
 from stepladder.kernels.alpha import Alpha, Unit, Volcano
-from stepladder.methods.base import Answer, Method, Question, ReferenceTable, number, whole
+from stepladder.methods.base import Answer, Method, Question, ReferenceTable
 from stepladder.methods.pace import Pace
-from stepladder.methods.step import private
+from stepladder.methods.step import clusters, private
+from stepladder.methods.step.clusters import Clusterer, finds_own_number, partition
 from stepladder.methods.step.default import Default, Options
 from stepladder.methods.step.private import Paid
 from stepladder.methods.step.published import Published
@@ -26,11 +25,12 @@ from stepladder.methods.step.reference import (
     metric_of,
     without_outlying,
 )
+from stepladder.model.scorer import Scorer
 from stepladder.privacy.accountant import Budget
 from stepladder.privacy.mechanism import bounded
 from stepladder.privacy.pay import Guarantee, Pay, PayOnce, PayPerDirection, paid_by
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Space
+from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.space import Floats, Space
 
 if TYPE_CHECKING:
     from stepladder.methods.walk import Walk
@@ -83,12 +83,12 @@ class StEP(Method):
         privacy: Budget | Pay | None = None,
     ) -> None:
         self.privacy = paid_by(privacy)
-        self.paths = whole("paths", paths, 1)
-        self.max_steps = whole("max_steps", max_steps, 1)
-        self.random_state = whole("random_state", random_state, 0)
-        self.spare_clusters = whole("spare_clusters", spare_clusters, 0)
-        self.step_size = number("step_size", step_size, above=0.0)
-        self.noise = number("noise", noise, least=0.0)
+        self.paths = whole_number("paths", paths, 1)
+        self.max_steps = whole_number("max_steps", max_steps, 1)
+        self.random_state = whole_number("random_state", random_state, 0)
+        self.spare_clusters = whole_number("spare_clusters", spare_clusters, 0)
+        self.step_size = finite("step_size", step_size, above=0.0)
+        self.noise = finite("noise", noise, least=0.0)
         self.alpha = self._usual_alpha if alpha is None else alpha
         if not isinstance(self.alpha, Alpha):
             raise ParameterError(

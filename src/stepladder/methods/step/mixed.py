@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.feasible import Feasible, allowed
-from stepladder.feature import Numeric
 from stepladder.methods.pace import Pace
 from stepladder.methods.step.reference import Reference, profiles
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Mask, Space
+from stepladder.model.scorer import Scorer
+from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.feature import Numeric
+from stepladder.table.space import Floats, Mask, Space
 
 STARTS = 64
 """Among how many projected positives of a cluster the best one to start from is looked for."""

@@ -19,7 +19,6 @@ from uuid import uuid4
 
 import numpy as np
 
-from stepladder.clusters import Labels, partition
 from stepladder.errors import (
     BudgetError,
     ModelError,
@@ -27,17 +26,16 @@ from stepladder.errors import (
     ResultError,
     StepladderError,
 )
-from stepladder.feasible import Feasible, allowed
-from stepladder.feature import Categorical, Change
-from stepladder.goal import Goal
 from stepladder.kernels.alpha import Alpha
 from stepladder.methods.base import TOO_LATE, Question, standing
 from stepladder.methods.pace import Pace, TimeUpError
+from stepladder.methods.step.clusters import Labels, partition
 from stepladder.methods.step.default import Default, Options
 from stepladder.methods.step.mixed import climb, declared, margins_of
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.search import Trail
-from stepladder.path import Outcome, Path
+from stepladder.model.goal import Goal
+from stepladder.model.scorer import Scorer
 from stepladder.privacy import mechanism
 from stepladder.privacy.mechanism import bounded, noisy_directions
 from stepladder.privacy.pay import Pay, PayOnce, PayPerDirection
@@ -49,8 +47,10 @@ from stepladder.privacy.reference import (
     made_up,
     nearest_centre,
 )
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Mask, Space
+from stepladder.result.path import Outcome, Path
+from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.feature import Categorical, Change
+from stepladder.table.space import Floats, Mask, Space
 
 LOUD = 2.0
 """How many times longer than noise alone a direction has to be to be followed, and how many

@@ -14,16 +14,16 @@ from zlib import crc32
 
 import numpy as np
 
-from stepladder.clusters import Labels
-from stepladder.feature import Categorical, Change, Numeric, Ordinal
-from stepladder.goal import Goal
 from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.direction import cluster_direction
 from stepladder.methods.base import Question
 from stepladder.methods.pace import TimeUpError
+from stepladder.methods.step.clusters import Labels
 from stepladder.methods.step.reference import Reference
-from stepladder.path import Outcome, Path
-from stepladder.space import Floats, Mask, Space
+from stepladder.model.goal import Goal
+from stepladder.result.path import Outcome, Path
+from stepladder.table.feature import Categorical, Change, Numeric, Ordinal
+from stepladder.table.space import Floats, Mask, Space
 
 
 @dataclass(frozen=True, eq=False)

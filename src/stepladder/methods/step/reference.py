@@ -10,13 +10,13 @@ from typing import Literal
 
 import numpy as np
 
-from stepladder.clusters import Labels, outlying
 from stepladder.errors import ParameterError
-from stepladder.feasible import Feasible, allowed
 from stepladder.kernels.direction import Positives, prepare
 from stepladder.kernels.distance import Metric, weighting, whitening
-from stepladder.path import Outcome, Path
-from stepladder.space import Floats, Mask, Space
+from stepladder.methods.step.clusters import Labels, outlying
+from stepladder.result.path import Outcome, Path
+from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.space import Floats, Mask, Space
 
 Distance = Literal["euclidean", "mahalanobis"] | Mapping[str, float]
 

@@ -16,13 +16,13 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.feasible import Feasible
-from stepladder.feature import Categorical, Numeric
 from stepladder.methods.step.finish import between, sizes
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.targets import Targets
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Mask, Space
+from stepladder.model.scorer import Scorer
+from stepladder.table.feasible import Feasible
+from stepladder.table.feature import Categorical, Numeric
+from stepladder.table.space import Floats, Mask, Space
 
 NEAR = 2
 """How many of its nearest targets a path tries to go to in a straight line."""

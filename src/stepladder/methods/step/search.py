@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.feasible import Feasible
 from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.centre import centres
 from stepladder.kernels.distance import Metric, place
 from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.targets import Targets
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Mask
+from stepladder.model.scorer import Scorer
+from stepladder.table.feasible import Feasible
+from stepladder.table.space import Floats, Mask
 
 SHARPEST = 32.0
 """Beyond this power of α a path settles on its nearest target."""

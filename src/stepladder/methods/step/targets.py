@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.feasible import Feasible
 from stepladder.kernels.distance import Metric, place
 from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.reference import Reference, profiles
-from stepladder.scorer import Scorer
-from stepladder.space import Floats, Mask
+from stepladder.model.scorer import Scorer
+from stepladder.table.feasible import Feasible
+from stepladder.table.space import Floats, Mask
 
 Places = NDArray[np.intp]
 

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from stepladder.errors import ParameterError
-from stepladder.frames import Frame
 from stepladder.methods.step import StEP
-from stepladder.recourse import Recourse
-from stepladder.space import Floats, Mask
+from stepladder.result.recourse import Recourse
+from stepladder.table.frames import Frame
+from stepladder.table.space import Floats, Mask
 from stepladder.view.plots.axes import across_axis, framed, tick_labels, upright_axis
 from stepladder.view.plots.people import Drawn, different, drawable
 from stepladder.view.plots.plane import Chosen, Plane, Principal, Side, usual

@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 
 from stepladder.errors import ParameterError
-from stepladder.feature import Feature, Numeric
-from stepladder.goal import Goal
-from stepladder.path import Path
-from stepladder.recourse import Recourse
-from stepladder.view import words
+from stepladder.model.goal import Goal
+from stepladder.result.path import Path
+from stepladder.result.recourse import Recourse
+from stepladder.table.feature import Feature, Numeric
 from stepladder.view.plots.style import (
     APART,
     FOLD,
@@ -40,6 +39,7 @@ from stepladder.view.plots.style import (
     said,
     times,
 )
+from stepladder.words import plans as words
 
 HEIGHT = 140
 """Of a panel, in pixels."""

@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 
 from stepladder.errors import ParameterError
-from stepladder.feasible import allowed
-from stepladder.feature import Categorical, Feature, Numeric
-from stepladder.space import Floats, Space
+from stepladder.table.feasible import allowed
+from stepladder.table.feature import Categorical, Feature, Numeric
+from stepladder.table.space import Floats, Space
 from stepladder.view.plots.style import said, times
 
 CELLS = 96

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from stepladder.space import Floats
+from stepladder.table.space import Floats
 from stepladder.view.plots.plane import Side
 
 Band = tuple[float, float]

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stepladder.errors import ExtraError, ParameterError
-from stepladder.feature import Feature, Numeric
+from stepladder.table.feature import Feature, Numeric
 
 Chart: TypeAlias = Any
 """An Altair chart of any kind; Altair is an extra, so it can't be named here."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from stepladder import frames
 from stepladder.errors import ColumnError, EmptyFrameError, listing, nearest
-from stepladder.frames import Frame
+from stepladder.table import frames
+from stepladder.table.frames import Frame
 from stepladder.view.plots.style import (
     GRID,
     INK,
@@ -31,7 +31,7 @@ from stepladder.view.plots.style import (
     panel,
     quantity,
 )
-from stepladder.view.words import HELD
+from stepladder.words.plans import HELD
 
 LINE = 19
 """Pixels that a line of a label takes."""

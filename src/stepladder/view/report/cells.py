@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stepladder.audit.words import NONE, number
+from stepladder.words.groups import NONE, number
 
 __all__ = ["NONE", "Form", "number", "percent", "share"]
 

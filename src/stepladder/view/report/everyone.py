@@ -9,15 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepladder import frames
-from stepladder.audit.words import DISTANCE
-from stepladder.feature import Change
-from stepladder.path import Outcome
-from stepladder.recourse import Recourse
-from stepladder.view import plots, words
+from stepladder.result.path import Outcome
+from stepladder.result.recourse import Recourse
+from stepladder.table import frames
+from stepladder.table.feature import Change
+from stepladder.view import plots
 from stepladder.view.page import Table
 from stepladder.view.report.cells import Form, number, percent, share
 from stepladder.view.spread import asking, changed, distributions, nearest_paths
+from stepladder.words import plans as words
+from stepladder.words.groups import DISTANCE
 
 REASONS = 10
 """How many reasons for having no route are told, the most frequent first."""

@@ -9,14 +9,15 @@ from typing import Any
 
 import pandas as pd
 
-from stepladder import frames
-from stepladder.audit import Audit, audit, words
-from stepladder.audit.words import FIGURES, MEASURES, NONE, Measure, Row, number
+from stepladder.audit import Audit, audit
 from stepladder.metrics.fairness import NOTIONS
-from stepladder.recourse import Recourse
+from stepladder.result.recourse import Recourse
+from stepladder.table import frames
 from stepladder.view import plots
 from stepladder.view.page import Table
-from stepladder.view.words import HELD
+from stepladder.words import groups as words
+from stepladder.words.groups import FIGURES, MEASURES, NONE, Measure, Row, number
+from stepladder.words.plans import HELD
 
 MOST_GROUPS = 30
 """Groups in one chart, at most; tables have all of them."""

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from stepladder.feature import Feature
 from stepladder.methods.step import StEP
-from stepladder.path import Outcome
-from stepladder.recourse import Recourse
-from stepladder.view import plots, words
-from stepladder.view.why import WhyNot, why_not
+from stepladder.methods.step.why import WhyNot, why_not
+from stepladder.result.path import Outcome
+from stepladder.result.recourse import Recourse
+from stepladder.table.feature import Feature
+from stepladder.view import plots
+from stepladder.words import plans as words
 
 MOST_ROWS = 20_000
 """How many rows the model is asked about, at most, to find what would open one person a route."""

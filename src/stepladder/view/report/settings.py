@@ -8,14 +8,14 @@ from typing import Any
 
 import stepladder
 from stepladder.errors import ParameterError
-from stepladder.feature import Change, Feature, Numeric
-from stepladder.frames import Frame
-from stepladder.recourse import Recourse
-from stepladder.schema import allowed
-from stepladder.view import words
+from stepladder.result.provenance import data_hash, model_hash, schema_hash
+from stepladder.result.recourse import Recourse
+from stepladder.table.feature import Change, Feature, Numeric
+from stepladder.table.frames import Frame
+from stepladder.table.schema import allowed
 from stepladder.view.page import Table
-from stepladder.view.provenance import data_hash, model_hash, schema_hash
 from stepladder.view.report.cells import NONE
+from stepladder.words import plans as words
 
 CHANGES = {
     Change.ANY: "any way",

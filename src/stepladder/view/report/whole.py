@@ -8,18 +8,18 @@ from pathlib import Path as File
 from typing import Any
 
 from stepladder.audit import Audit
+from stepladder.checks import whole_number
 from stepladder.errors import ParameterError
-from stepladder.frames import Frame
-from stepladder.methods.base import whole
 from stepladder.methods.step import StEP
-from stepladder.recourse import Recourse
-from stepladder.view import words
+from stepladder.result.recourse import Recourse
+from stepladder.table.frames import Frame
 from stepladder.view.page import render
 from stepladder.view.report.everyone import everyone
 from stepladder.view.report.groups import compared
 from stepladder.view.report.people import chosen, shown
 from stepladder.view.report.settings import called, made, rules
 from stepladder.view.spread import asking
+from stepladder.words import plans as words
 
 
 def report(
@@ -42,7 +42,7 @@ def report(
     data    the table the method was fitted on, for its fingerprint
     date    left out unless given
     """
-    people = whole("people", people, 0)
+    people = whole_number("people", people, 0)
     if step is not None and not isinstance(step, StEP):
         raise ParameterError(f"report(step) takes a fitted sl.StEP; got {step!r}.")
     asked = asking(result)

@@ -1,0 +1,89 @@
+"""The goal: what counts as a yes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from stepladder.errors import ParameterError
+from stepladder.table.space import Floats, Mask
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the person hopes for: a class scored at least `threshold`, or a prediction in a range.
+
+    `desired` is the class wanted (DiCE's `desired_class`); a two-class model's second class if
+    left out.
+    """
+
+    threshold: float = 0.5
+    desired: Any = None
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.threshold, Real) or not 0 < self.threshold <= 1:
+            raise ParameterError(
+                f"Goal(threshold) must be above 0 and at most 1, got {self.threshold!r}. "
+                "For a prediction that isn't a probability use Goal.between(low, high)."
+            )
+        for name, end in (("low", self.low), ("high", self.high)):
+            if end is not None and (not isinstance(end, Real) or math.isnan(end)):
+                raise ParameterError(
+                    f"Goal.between({name}) must be a number, or None for an open end; got {end!r}."
+                )
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ParameterError(
+                f"Goal.between: low {self.low!r} is above high {self.high!r}; swap them."
+            )
+
+    @classmethod
+    def between(cls, low: float | None = None, high: float | None = None) -> Goal:
+        """A prediction from `low` to `high`, ends included; None leaves an end open."""
+        if low is None and high is None:
+            raise ParameterError("Goal.between needs a low end, a high end or both; got neither.")
+        return cls(low=low, high=high)
+
+    @property
+    def is_range(self) -> bool:
+        return self.low is not None or self.high is not None
+
+    def margin(self, scores: Floats) -> Floats:
+        """How far scores are beyond the goal; below 0 where they fall short of it."""
+        if not self.is_range:
+            return scores - self.threshold
+        above = np.inf if self.low is None else scores - self.low
+        below = np.inf if self.high is None else self.high - scores
+        return np.minimum(above, below)
+
+    def met(self, scores: Floats) -> Mask:
+        return np.asarray(self.margin(scores) >= 0.0)
+
+    def shown(self, score: float) -> str:
+        """A score with three decimals, or with as many as keep it on its side of the goal.
+
+        >>> Goal(threshold=0.7).shown(0.123456), Goal(threshold=0.7).shown(0.69996)
+        ('0.123', '0.69996')
+        """
+        is_met = self.met(np.array(score))
+        said = (f"{score:.{places}f}" for places in range(3, 17))
+        return next((s for s in said if self.met(np.array(float(s))) == is_met), repr(float(score)))
+
+    def __str__(self) -> str:
+        if self.is_range:
+            low = "-∞" if self.low is None else _exact(self.low)
+            high = "∞" if self.high is None else _exact(self.high)
+            return f"a prediction from {low} to {high}"
+        wanted = "" if self.desired is None else f" for {self.desired!r}"
+        return f"a score of at least {_exact(self.threshold)}{wanted}"
+
+
+def _exact(end: float) -> str:
+    """A number as it was given, in as few digits as tell it from any other."""
+    short = f"{end:g}"
+    return short if float(short) == end else repr(float(end))

@@ -1,0 +1,513 @@
+"""Any model as a scorer: rows in, the probability of the goal (or a prediction) out.
+
+What a model is, is asked once, when the scorer is made. Whatever it answers is checked every
+time: a model that raises, or returns NaN or the wrong shape, is reported by name with the rows.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy, deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stepladder.errors import ModelError, ParameterError, listing, nearest
+from stepladder.model.goal import Goal
+from stepladder.table import frames
+from stepladder.table.feature import Numeric
+from stepladder.table.frames import Frame, Template
+from stepladder.table.space import Floats, Mask, Space
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A model that was trained on encoded points instead of raw rows. See `encoded`."""
+
+    model: Any
+
+
+def encoded(model: Any) -> Encoded:
+    """Mark a model as trained on `Space.encode`'s points, so that it's asked about points."""
+    return Encoded(model)
+
+
+Parts = Callable[[int], Iterable[slice]]
+"""How so many rows are cut into calls of the model."""
+
+
+def _at_once(count: int) -> Iterable[slice]:
+    return [slice(0, count)] if count else []
+
+
+class Scorer:
+    """A model and a goal over a space; `score` is the only way the house asks a model anything.
+
+    It's never changed by being asked, so any number of threads may ask at once.
+    """
+
+    def __init__(self, model: Any, space: Space, goal: Goal) -> None:
+        self.space = space
+        self.goal = goal
+        self.takes_points = isinstance(model, Encoded)
+        model = model.model if isinstance(model, Encoded) else model
+        self.name = _name(model)
+        self.model = model
+        # Names first: which columns don't fit says more than how many.
+        self._order = None if self.takes_points else _trained_order(model, self.name, space)
+        self._ask = self._asking()
+        self._parts: Parts = _at_once
+        self.desired = _desired(model, goal, self.name)
+
+    def in_parts(self, parts: Parts) -> Scorer:
+        """The same scorer, which asks about rows in the parts that `parts` cuts them into."""
+        other = copy(self)
+        other._parts = parts
+        return other
+
+    def _asking(self) -> Ask:
+        columns = self.space.width if self.takes_points else len(self.space.schema.columns)
+        levels = {} if self.takes_points else _levels(self.model, self.name, self.space)
+        return _asker(self.model, self.name, self.goal, columns, levels)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A scorer is pickled as its model; how to ask it is found out again."""
+        return {key: value for key, value in self.__dict__.items() if key != "_ask"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._ask = self._asking()
+
+    def score(self, values: Floats) -> Floats:
+        """The scores (n,) of rows given as values: the very rows a person would see."""
+        scores = np.empty(len(values))
+        for part in self._parts(len(values)):
+            rows = values[part]
+            scores[part] = self._checked(
+                self.space.to_points(rows) if self.takes_points else self._frame(rows)
+            )
+        return scores
+
+    def score_points(self, points: Floats) -> Floats:
+        """The scores of points that needn't be valid rows (the published method's)."""
+        scores = np.empty(len(points))
+        for part in self._parts(len(points)):
+            some = points[part]
+            scores[part] = self._checked(
+                some.copy() if self.takes_points else self._frame(self.space.to_values(some))
+            )
+        return scores
+
+    def check_levels(self, frame: Frame, scored: NDArray[np.intp], scores: Floats) -> None:
+        """Refuse a model that goes by the codes of category dtypes, where the space has others.
+
+        frame   rows as the caller has them, and which of them (n,) were scored
+        scores  (n,) what the model said of those in the space's own dtypes
+        """
+        listed, ours = Template.of(frame).listed, self.space.template.listed
+        other = [name for name, levels in ours.items() if listed.get(name) != levels]
+        if self.takes_points or not other:
+            return
+        columns = self._order or self.space.template.columns
+        try:
+            rows = frames.read(frame).select(*columns).to_native()
+            theirs = self._checked(self._some(rows, scored))
+        except ModelError:  # then the caller's dtypes aren't what it was trained on
+            return
+        if not np.allclose(theirs, scores, rtol=1e-6, atol=1e-9):
+            raise ModelError(
+                f"The model {self.name} goes by the place of a level in its column's dtype, and "
+                f"where nothing may be learned from the table that is its place in the schema: "
+                f"{listing(other)} {'has' if len(other) == 1 else 'have'} other levels, or "
+                "another order, in the table's dtype. Train the model with the schema's levels in "
+                "the schema's order, or wrap it in a function that makes its own codes."
+            )
+
+    def met(self, scores: Floats) -> Mask:
+        return self.goal.met(scores)
+
+    def is_desired(self, labels: NDArray[Any]) -> Mask:
+        """Which labels are the desired class, or lie in the desired range."""
+        if self.goal.is_range:
+            try:
+                return self.goal.met(labels.astype(np.float64))
+            except (TypeError, ValueError) as error:
+                raise ParameterError(
+                    f"The goal is {self.goal}, so labels must be numbers; got {labels[0]!r}. "
+                    "Leave labels out, or give what the model predicts."
+                ) from error
+        wanted = 1 if self.desired is None else self.desired
+        mask = np.asarray([label == wanted for label in labels.tolist()], dtype=bool)
+        if len(labels) and not mask.any():
+            seen = sorted({str(label) for label in labels.tolist()})
+            raise ParameterError(
+                f"No label equals the desired class {wanted!r}; the labels are {listing(seen)}. "
+                "Say which of them is desired."
+            )
+        return mask
+
+    def _frame(self, values: Floats) -> Frame:
+        frame = self.space.to_frame(values)
+        if self._order is None:
+            return frame
+        return frames.read(frame).select(*self._order).to_native()
+
+    def _checked(self, rows: Any) -> Floats:
+        """The model's answer about points or a frame, once it's known to be one score a row."""
+        count = len(rows)
+        try:
+            answer = self._ask(rows)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(
+                f"The model {self.name} raised {type(error).__name__}: {error}\n"
+                f"It was asked about {self._offenders(rows)}"
+            ) from error
+        scores = np.asarray(answer)
+        if scores.ndim == 2 and scores.shape[1] == 1:
+            scores = scores[:, 0]
+        if scores.shape != (count,):
+            raise ModelError(
+                f"The model {self.name} returned the shape {scores.shape} for {count} rows; "
+                f"expected ({count},) scores. Wrap it in a function that returns one a row."
+            )
+        try:
+            scores = scores.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelError(
+                f"The model {self.name} returned {_plain(scores[0])!r}, which isn't a number. Give "
+                "a model with predict_proba, or a function that returns scores."
+            ) from error
+        wrong = ~np.isfinite(scores)
+        if wrong.any():
+            raise ModelError(
+                f"The model {self.name} returned {scores[wrong][0]} for {int(wrong.sum())} of "
+                f"{count} rows: {self._shown(rows, np.flatnonzero(wrong))}"
+            )
+        if not self.goal.is_range:
+            wrong = (scores < -1e-6) | (scores > 1 + 1e-6)
+            if wrong.any():
+                raise ModelError(
+                    f"The model {self.name} returned {scores[wrong][0]:g}, but a score is a "
+                    f"probability from 0 to 1. Put a sigmoid or softmax behind it. {_IF_NUMBER} "
+                    f"Rows: {self._shown(rows, np.flatnonzero(wrong))}"
+                )
+        return scores
+
+    def _offenders(self, rows: Any) -> str:
+        """The single row a model raises on, found by halving; all of them if no half raises."""
+        here = np.arange(len(rows))
+        while len(here) > 1:
+            for half in np.array_split(here, 2):
+                try:
+                    self._ask(self._some(rows, half))
+                except Exception:  # noqa: BLE001  # a model may raise anything
+                    here = half
+                    break
+            else:
+                return f"{len(here)} rows together: {self._shown(rows, here)}"
+        if len(rows) > 1:
+            try:  # a model that has begun to raise on everything isn't this row's fault
+                self._ask(self._some(rows, np.delete(np.arange(len(rows)), here)))
+            except Exception:  # noqa: BLE001  # as above
+                others = f"{len(rows)} rows, and raises on more than one of them, such as "
+                return others + self._shown(rows, here)
+        return f"this row: {self._shown(rows, here)}"
+
+    def _some(self, rows: Any, places: NDArray[np.intp]) -> Any:
+        if self.takes_points:
+            return rows[places]
+        return frames.read(rows)[places.tolist()].to_native()
+
+    def _shown(self, rows: Any, places: NDArray[np.intp], most: int = 3) -> str:
+        part = self._some(rows, places[:most])
+        frame = self.space.decode(part) if self.takes_points else part
+        more = f" and {len(places) - most} more" if len(places) > most else ""
+        return "; ".join(str(row) for row in frames.read(frame).rows(named=True)) + more
+
+
+# ---- what a model is --------------------------------------------------------------------------
+
+Ask = Callable[[Any], Any]
+
+_ITS_COLUMNS = (
+    "Give the schema the columns that it was trained on and no others, or wrap it in a function "
+    "of a frame that makes them. (A model of encoded points has to be marked as one.)"
+)
+_IF_NUMBER = "(For a prediction that isn't a probability there is Goal.between, in Python.)"
+
+
+def _name(model: Any) -> str:
+    if hasattr(model, "steps") and hasattr(model, "predict"):  # a pipeline: its last word decides
+        return f"{type(model).__name__} ending in {type(model.steps[-1][1]).__name__}"
+    return str(getattr(model, "__qualname__", None) or type(model).__name__)
+
+
+def _is_from(model: Any, module: str, kind: str) -> bool:
+    """isinstance without importing what the caller doesn't use."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(model, getattr(loaded, kind, ()))
+
+
+def _asker(model: Any, name: str, goal: Goal, columns: int, levels: Mapping[str, list[Any]]) -> Ask:
+    """The function that turns rows into this kind of model's scores.
+
+    `levels` are those of columns that have to be given to it as categories.
+    """
+    if _is_from(model, "torch.nn", "Module"):
+        module = _evaluating(model, name)
+        return lambda rows: _pick(_of_two(_ask_torch(module, rows), goal, name), goal, None, name)
+    trained_on = _column_count(model)
+    if trained_on is not None and trained_on != columns:
+        raise ModelError(
+            f"The model {name} was trained on {trained_on} columns but would be given {columns}. "
+            f"{_ITS_COLUMNS}"
+        )
+    plain = trained_on is not None and _column_names(model) is None
+    categories = {column: pd.CategoricalDtype(known) for column, known in levels.items()}
+
+    def prepared(rows: Any) -> Any:
+        """A model trained without column names is asked without them."""
+        if isinstance(rows, np.ndarray):
+            return rows
+        if plain:
+            return frames.read(rows).to_numpy()
+        return _pandas(rows).astype(categories) if _is_lightgbm(model) else rows
+
+    if _is_from(model, "xgboost", "Booster"):
+        matrix = sys.modules["xgboost"].DMatrix
+        return lambda rows: _pick(
+            _of_two(model.predict(matrix(prepared(rows), enable_categorical=True)), goal, name),
+            goal,
+            None,
+            name,
+        )
+    if _is_from(model, "lightgbm", "Booster"):
+        return lambda rows: _pick(
+            _of_two(model.predict(prepared(rows)), goal, name), goal, None, name
+        )
+    if goal.is_range and hasattr(model, "predict"):
+        return lambda rows: model.predict(prepared(rows))
+    if hasattr(model, "predict_proba"):
+        classes = getattr(model, "classes_", None)
+        return lambda rows: _pick(model.predict_proba(prepared(rows)), goal, classes, name)
+    if _is_regressor(model):
+        raise ModelError(
+            f"The model {name} predicts a number, not a class, so it has no score from 0 to 1. "
+            f"{_IF_NUMBER}"
+        )
+    if hasattr(model, "predict"):
+        wanted = _desired(model, goal, name)
+        return lambda rows: (
+            np.asarray(model.predict(prepared(rows))) == (1 if wanted is None else wanted)
+        )
+    if callable(model):
+        return lambda rows: _pick(model(rows), goal, None, name)
+    raise ModelError(
+        f"Can't ask {name} for scores: it has no predict_proba or predict and isn't callable. "
+        "Pass a fitted estimator, a torch module or a function of a frame."
+    )
+
+
+def _column_count(model: Any) -> int | None:
+    """How many columns a model was trained on, if it says."""
+    if _is_from(model, "xgboost", "Booster"):
+        return int(model.num_features())
+    if _is_from(model, "lightgbm", "Booster"):
+        return int(model.num_feature())
+    return getattr(model, "n_features_in_", None)
+
+
+def _column_names(model: Any) -> list[str] | None:
+    """The columns a model was trained on, in its order; None if it saw no names."""
+    if _is_from(model, "xgboost", "Booster"):
+        known = model.feature_names
+    elif _is_from(model, "lightgbm", "Booster"):
+        known = model.feature_name()
+    else:
+        known = getattr(model, "feature_names_in_", None)
+    if known is None or not all(isinstance(column, str) for column in known):
+        return None
+    names = [str(column) for column in known]
+    if _is_lightgbm(model) and names == [f"Column_{i}" for i in range(len(names))]:
+        return None  # LightGBM's own names for an array's columns
+    return names
+
+
+def _is_lightgbm(model: Any) -> bool:
+    return _is_from(model, "lightgbm", "Booster") or _is_from(model, "lightgbm", "LGBMModel")
+
+
+def _levels(model: Any, name: str, space: Space) -> dict[str, list[Any]]:
+    """The columns that a LightGBM model was trained on as pandas' categories, if these aren't.
+
+    It keeps the levels of each, in the order of its columns, but not which columns they are of.
+    """
+    booster = getattr(model, "booster_", model) if _is_lightgbm(model) else None
+    kept = getattr(booster, "pandas_categorical", None) or []
+    template = space.template
+    given = [c for c in template.columns if template.dtypes[c] in (nw.Categorical, nw.Enum)]
+    if not kept or len(given) == len(kept):
+        return {}
+    order = _trained_order(model, name, space) or template.columns
+    levelled = {
+        feature.name: list(feature.levels or ())
+        for feature in space.schema.features
+        if not isinstance(feature, Numeric) and feature.columns == (feature.name,)
+    }
+    found: dict[str, list[Any]] = {}
+    waiting = list(kept)
+    for column in order:
+        if waiting and column in levelled and set(levelled[column]) <= set(waiting[0]):
+            found[column] = list(waiting.pop(0))
+    if waiting:
+        raise ModelError(
+            f"The model {name} was trained on {len(kept)} columns of pandas' category dtype, one "
+            f"of them with the levels {listing(waiting[0])}, and the schema has no category with "
+            "levels among these. Make the schema's levels those, written as they are there, or "
+            "give a table whose columns have the category dtype (Parquet keeps it, CSV doesn't)."
+        )
+    return found
+
+
+def _is_regressor(model: Any) -> bool:
+    base = sys.modules.get("sklearn.base")
+    return (
+        base is not None
+        and isinstance(model, base.BaseEstimator)
+        and bool(base.is_regressor(model))
+    )
+
+
+def _pandas(rows: Frame) -> Frame:
+    """LightGBM reads no polars, and of PyArrow no text."""
+    return frames.read(rows).to_pandas()
+
+
+def _of_two(answer: Any, goal: Goal, name: str) -> NDArray[Any]:
+    """A single output is the probability of class 1, and what is left of it that of class 0."""
+    scores = np.asarray(answer)
+    if goal.is_range or goal.desired is None or (scores.ndim == 2 and scores.shape[1] > 1):
+        return scores
+    if goal.desired not in (0, 1):
+        raise ModelError(
+            f"The model {name} has a single output, the probability of class 1, and no class "
+            f"{goal.desired!r}. Ask for class 1 or 0."
+        )
+    return scores if goal.desired == 1 else 1.0 - scores
+
+
+def _ask_torch(model: Any, rows: Any) -> NDArray[Any]:
+    torch = sys.modules["torch"]
+    if not isinstance(rows, np.ndarray):
+        rows = frames.read(rows).to_numpy()
+    first = next(iter(model.parameters()), None)
+    like = torch.empty(0) if first is None else first
+    with torch.inference_mode():
+        tensor = torch.as_tensor(np.array(rows, dtype=np.float64))
+        answer = model(tensor.to(dtype=like.dtype, device=like.device))
+        return np.asarray(answer.cpu().double().numpy())
+
+
+def _evaluating(model: Any, name: str) -> Any:
+    """A torch module in evaluation mode, where a row's score doesn't depend on dropout or company.
+
+    The caller's module may be in use elsewhere, so its mode is left alone: this is a copy with the
+    same weights, which further training changes in both.
+    """
+    tensors = [*model.parameters(), *model.buffers()]
+    try:
+        return deepcopy(model, {id(tensor): tensor for tensor in tensors}).eval()
+    except Exception as error:
+        if not any(module.training for module in model.modules()):
+            return model
+        raise ModelError(
+            f"The model {name} is in training mode and can't be copied to be asked in evaluation "
+            f"mode ({type(error).__name__}: {error}). Call its eval() first."
+        ) from error
+
+
+def _pick(answer: Any, goal: Goal, classes: Any, name: str) -> NDArray[Any]:
+    """The desired class's column of a model's answer; a single column is taken as it is."""
+    scores = np.asarray(answer)
+    if scores.ndim != 2 or scores.shape[1] == 1:
+        return scores
+    width = scores.shape[1]
+    if classes is not None:
+        return scores[:, _class_index(list(classes), goal, name)]
+    if goal.desired is None and width == 2:
+        return scores[:, 1]
+    if (
+        isinstance(goal.desired, int | np.integer)
+        and not isinstance(goal.desired, bool)
+        and 0 <= goal.desired < width
+    ):
+        return scores[:, int(goal.desired)]
+    got = "" if goal.desired is None else f"; got {goal.desired!r}"
+    raise ModelError(
+        f"The model {name} returns {width} columns and doesn't name its classes. Say which class "
+        f"is desired by its number, 0 to {width - 1}{got}."
+    )
+
+
+def _class_index(classes: list[Any], goal: Goal, name: str) -> int:
+    plain = [_plain(known) for known in classes]
+    if goal.desired is None:
+        if len(classes) == 2:
+            return 1
+        raise ModelError(
+            f"The model {name} knows {len(classes)} classes, {listing(plain)}. Say which of them "
+            "is desired."
+        )
+    if goal.desired in plain:
+        return plain.index(goal.desired)
+    raise ModelError(
+        f"The model {name} has no class {goal.desired!r}.{nearest(goal.desired, plain)} "
+        f"Its classes are {listing(plain)}."
+    )
+
+
+def _desired(model: Any, goal: Goal, name: str) -> Any:
+    """The label of the desired class; None where neither goal nor model names one."""
+    classes = getattr(model, "classes_", None)
+    if goal.is_range or classes is None:
+        return goal.desired
+    return _plain(classes[_class_index(list(classes), goal, name)])
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's scalars as Python's."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _trained_order(model: Any, name: str, space: Space) -> tuple[str, ...] | None:
+    """The columns in the order the model knows them, if it says and it differs from ours."""
+    known = _column_names(model)
+    if known is None:
+        return None
+    order = tuple(known)
+    if _is_lightgbm(model):  # it writes spaces as underscores
+        real = {column.replace(" ", "_"): column for column in space.template.columns}
+        order = tuple(real.get(column, column) for column in order)
+    given = space.template.columns
+    absent = [column for column in order if column not in given]
+    unknown = [column for column in given if column not in order]
+    # One that has an input for each column isn't shown the others, and needn't know them.
+    if absent or (unknown and _column_count(model) is not None):
+        said = []
+        if absent:
+            said.append(f"needs {listing(absent)}, which the schema doesn't name")
+        if unknown:
+            said.append(f"doesn't know {listing(unknown)}, which the schema names")
+        close = nearest(absent[0], unknown) if absent else ""
+        raise ModelError(
+            f"The model {name} was trained on other columns: it {', and '.join(said)}.{close} "
+            f"{_ITS_COLUMNS}"
+        )
+    return None if order == given else order

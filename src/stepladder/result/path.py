@@ -1,0 +1,48 @@
+"""One path, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from stepladder.table.space import Floats
+
+
+class Outcome(StrEnum):
+    """How a path ended. Failure is data: each comes with a reason."""
+
+    REACHED = "reached"
+    ALREADY_POSITIVE = "already_positive"
+    STEP_LIMIT = "step_limit"
+    STALLED = "stalled"
+    UNREACHABLE = "unreachable"
+    MISSING_VALUE = "missing_value"
+    TIMED_OUT = "timed_out"
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """One person's route: s steps, so s + 1 rows, the first being where they stand today."""
+
+    outcome: Outcome
+    reason: str
+    values: Floats
+    """(s + 1, features) the rows"""
+    points: Floats
+    """(s + 1, columns) the same rows, encoded"""
+    scores: Floats
+    """(s + 1,)"""
+
+    @property
+    def steps(self) -> int:
+        return len(self.scores) - 1
+
+    @property
+    def length(self) -> float:
+        return float(np.linalg.norm(np.diff(self.points, axis=0), axis=1).sum())
+
+    @property
+    def distance(self) -> float:
+        return float(np.linalg.norm(self.points[-1] - self.points[0]))

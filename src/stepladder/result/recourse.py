@@ -1,0 +1,455 @@
+"""The result for many people: what each path was, how it ended, and why.
+
+A method hands over one `Path` for each person and slot. Everything else (long frames, metrics,
+files) is read off them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stepladder import markup
+from stepladder.errors import ParameterError, listing, nearest
+from stepladder.metrics import Paths, nearest_distance, summary
+from stepladder.model.goal import Goal
+from stepladder.model.scores import needed, score
+from stepladder.privacy.pay import Guarantee
+from stepladder.result import archive
+from stepladder.result.path import Outcome, Path
+from stepladder.table import frames
+from stepladder.table.amounts import moved
+from stepladder.table.frames import Frame, Template
+from stepladder.table.schema import Schema
+from stepladder.table.space import Floats, Space
+
+SHOWN = 10
+"""How many people a notebook shows."""
+
+TAKEN = ("person", "path", "step", "outcome", "score", "distance", "steps")
+"""Names of result columns; a feature of such a name is shown with an underscore behind it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recourse:
+    """The paths of n people, k each, as frames of the caller's kind.
+
+    `settings` echo the method, `reference` counts what it was fitted on, and `dropped` how many
+    paths a baseline found that broke a rule, or missed the goal on the row a person would see.
+    `asked` says how often the model was asked ("calls") and about how many rows ("rows").
+    `privacy` says what a private method spent for it, and what is left. `fingerprints` are the
+    SHA-256 of the model's file ("model") and of the reference rows ("data"), where they are known.
+    `set_aside` are the columns that people came with and no feature uses.
+    """
+
+    space: Space
+    goal: Goal
+    template: Template
+    people: NDArray[Any]
+    routes: Sequence[Sequence[Path]] = field(repr=False)
+    settings: Mapping[str, Any]
+    reference: Mapping[str, int]
+    dropped: int = 0
+    asked: Mapping[str, int] = field(default_factory=dict)
+    positives: Floats | None = field(default=None, repr=False)
+    privacy: Guarantee | None = None
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    set_aside: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        found = sum(self.best_at(i)[0] is not None for i in range(len(self.people)))
+        count = f"{len(self.people)} people, {self._slots} paths each"
+        aside = f", set aside: {listing(self.set_aside)}" if self.set_aside else ""
+        return f"Recourse({count}, {found} of them reach {self.goal}{aside})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: how people fared, and where the first of them end."""
+        found = [self.best_at(i) for i in range(len(self.people))]
+        counted = Counter(outcome.value for _, outcome, _ in found)
+        rows = []
+        for i in range(min(len(found), SHOWN)):
+            slot, outcome, _ = found[i]
+            path = self.routes[i][slot or 0]
+            today, end = (score(self.goal, path.scores[place]) for place in (0, -1))
+            known = [self.people[i], outcome.value, today]
+            if slot is None:
+                rows.append([*known, "", "", "", ""])
+                continue
+            changes = "; ".join(
+                moved(feature, self.space.shown(f, before), self.space.shown(f, after))
+                for f, (feature, before, after) in enumerate(
+                    zip(self.space.schema.features, path.values[0], path.values[-1], strict=True)
+                )
+                if before != after
+            )
+            rows.append([*known, slot, path.steps, end, changes])
+        heads = ["person", "outcome", "score today", "path", "steps", "score then", "changes"]
+        more = len(found) - len(rows)
+        return markup.block(
+            f"{len(found)} people, {self._slots} paths each; a yes takes {needed(self.goal)}",
+            markup.table(["outcome", "people"], counted.most_common(), numbers=[1]),
+            markup.table(heads, rows, numbers=[2, 3, 4, 5]),
+            markup.paragraph(f"… and {more} more people: see result.status") if more else "",
+        )
+
+    # ---- frames ---------------------------------------------------------------------------
+
+    @cached_property
+    def paths(self) -> Frame:
+        """Every row of every path: person, path, step, the raw features, score."""
+        flat = self._flat
+        lengths = [path.steps + 1 for path in flat]
+        return self._frame(
+            {
+                "person": np.repeat(self._person_of_path, lengths),
+                "path": np.repeat(self._slot_of_path, lengths),
+                "step": _joined([np.arange(n) for n in lengths], np.int64),
+            },
+            self._values,
+            {"score": _joined([path.scores for path in flat], np.float64)},
+        )
+
+    @cached_property
+    def final(self) -> Frame:
+        """Where every path ended: person, path, outcome, score, distance, steps, raw features."""
+        flat = self._flat
+        return self._frame(
+            {
+                "person": self._person_of_path,
+                "path": self._slot_of_path,
+                "outcome": np.array([path.outcome.value for path in flat], dtype=object),
+                "score": np.array([path.scores[-1] for path in flat], dtype=np.float64),
+                "distance": np.array([path.distance for path in flat], dtype=np.float64),
+                "steps": np.array([path.steps for path in flat], dtype=np.int64),
+            },
+            self._ends,
+        )
+
+    @cached_property
+    def changes(self) -> Frame:
+        """What each path asks for: person, path, feature, before, after.
+
+        Values of different features share a column, so polars and PyArrow frames hold them as
+        text; a pandas frame holds them as they are.
+        """
+        ends, starts = self._ends, np.repeat(self._starts, self._slots, axis=0)
+        moved = np.argwhere((ends != starts) & ~np.isnan(ends))
+        features = self.space.schema.features
+        cells = [
+            (self.space.shown(f, starts[row, f]), self.space.shown(f, ends[row, f]))
+            for row, f in moved
+        ]
+        if self.template.library != "pandas":
+            cells = [(str(before), str(after)) for before, after in cells]
+        columns = {
+            "person": self._person_of_path[moved[:, 0]],
+            "path": self._slot_of_path[moved[:, 0]],
+            "feature": _objects([features[f].name for f in moved[:, 1]]),
+            "before": _objects([before for before, _ in cells]),
+            "after": _objects([after for _, after in cells]),
+        }
+        return self._plain(columns)
+
+    @cached_property
+    def status(self) -> Frame:
+        """One row a person: outcome, reason, and the nearest path that reaches the goal."""
+        best = [self.best_at(i) for i in range(len(self.people))]
+        return self._plain(
+            {
+                "person": self.people,
+                "outcome": _objects([outcome.value for _, outcome, _ in best]),
+                "reason": _objects([reason for *_, reason in best]),
+                "best_path": pd.array([slot for slot, *_ in best], dtype="Int64"),
+            }
+        )
+
+    def best_at(self, place: int) -> tuple[int | None, Outcome, str]:
+        """The nearest successful path of the person at a place, an outcome and a reason."""
+        routes = self.routes[place]
+        reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
+        if not reached:
+            nearest = max(routes, key=lambda p: float(self.goal.margin(p.scores[-1:])[0]))
+            return None, nearest.outcome, nearest.reason
+        slot = min(reached, key=lambda s: routes[s].distance)
+        missed = [f"path {s}: {path.reason}" for s, path in enumerate(routes) if s not in reached]
+        said = f"{len(reached)} of {len(routes)} paths reach {self.goal}"
+        return slot, Outcome.REACHED, "; ".join([said, *missed])
+
+    def place(self, person: Hashable) -> int:
+        """Where a person stands in the result, by what the caller's index calls them.
+
+        A text is no number, though it reads like one, and a truth is none though it equals one.
+        """
+        people = pd.Index(self.people).tolist()  # NumPy's own would turn dates into numbers
+        is_truth = isinstance(person, bool | np.bool_)
+        places = [
+            place
+            for place, label in enumerate(people)
+            if label == person and isinstance(label, bool) == is_truth
+        ]
+        if not places:
+            raise ParameterError(
+                f"The result has nobody called {person!r}.{nearest(person, people)} "
+                f"It has {listing(people)}."
+            )
+        if len(places) > 1:
+            raise ParameterError(
+                f"{len(places)} people of the result are called {person!r}. Give people different "
+                "names before asking for recourse, or use words.plans(result), which has everyone "
+                "in order."
+            )
+        return places[0]
+
+    def choices(self, person: Hashable) -> list[int]:
+        """The different successful paths of one person, the nearest first.
+
+        person  the value that names them in the index of the frame they came from
+
+        Left out is a path that asks for all that a nearer one asks for, as much or more.
+        """
+        return self.choices_at(self.place(person))
+
+    def choices_at(self, place: int) -> list[int]:
+        """`choices` of the person at a place."""
+        routes, chosen = self.routes[place], list[int]()
+        reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
+        moved = [path.values[-1] - path.values[0] for path in routes]
+        ordered = np.array([feature.ordered for feature in self.space.schema.features])
+        for slot in sorted(reached, key=lambda slot: routes[slot].distance):
+            if not any(_covers(moved[slot], moved[nearer], ordered) for nearer in chosen):
+                chosen.append(slot)
+        return chosen
+
+    # ---- figures --------------------------------------------------------------------------
+
+    def metrics(self) -> Frame:
+        """Success, distance, diversity and the rest (see `stepladder.metrics`) as one row.
+
+        People who were already at the goal asked for nothing and aren't counted.
+        """
+        return self._plain({k: np.array([v]) for k, v in summary(self.measured()).items()})
+
+    def measured(self) -> Paths:
+        """The paths as the metrics take them, without people who were already at the goal."""
+        asked = [
+            i
+            for i, routes in enumerate(self.routes)
+            if routes[0].outcome is not Outcome.ALREADY_POSITIVE
+        ]
+        n, k, width = len(asked), max(self._slots, 1), self.space.width
+        flat = [path for i in asked for path in self.routes[i]]
+        starts = np.repeat(self._starts[asked], k, axis=0)
+        ends = _stacked([path.values[-1:] for path in flat], len(self.space.schema))
+        last = _stacked([path.points[-1:] for path in flat], width)
+        last[[path.outcome is Outcome.UNREACHABLE for path in flat]] = np.nan  # there's no end
+        return Paths(
+            start=_stacked([self.routes[i][0].points[:1] for i in asked], width),
+            ends=last.reshape(n, k, width),
+            reached=np.array([p.outcome is Outcome.REACHED for p in flat], bool).reshape(n, k),
+            lengths=np.array([p.length for p in flat], float).reshape(n, k),
+            steps=np.array([p.steps for p in flat], np.int64).reshape(n, k),
+            changed=(ends != starts).sum(axis=1).reshape(n, k),
+            nearness=self.nearness[asked],
+        )
+
+    @cached_property
+    def nearness(self) -> Floats:
+        """(n, k) the mean distance from each successful end to its nearest positives."""
+        reached = np.array([path.outcome is Outcome.REACHED for path in self._flat], dtype=bool)
+        near = np.full(len(reached), np.nan)
+        if self.positives is not None and reached.any():
+            ends = _stacked([path.points[-1:] for path in self._flat], self.space.width)
+            near[reached] = nearest_distance(ends[reached], self.positives)
+        return near.reshape(len(self.people), max(self._slots, 1))
+
+    # ---- files ----------------------------------------------------------------------------
+
+    def save(self, path: str | File) -> None:
+        """Write everything to a `.parquet` or `.json` file, whole or not at all."""
+        flat, space = self._flat, self.space
+        facts = {
+            "schema": space.schema.to_dict(),
+            "center": space.center.tolist(),
+            "scale": space.scale.tolist(),
+            "goal": asdict(self.goal),
+            "settings": dict(self.settings),
+            "reference": dict(self.reference),
+            "fingerprints": dict(self.fingerprints),
+            "set_aside": list(self.set_aside),
+            "dropped": self.dropped,
+            "asked": dict(self.asked),
+            "public": space.public,
+            "privacy": None if self.privacy is None else self.privacy.to_dict(),
+            "paths": self._slots,
+            "people": _said_labels(self.people),
+            "people_dtype": str(self.people.dtype),
+            "nearness": archive.without_nan(self.nearness),
+        }
+        content = archive.Archive(
+            facts=facts,
+            endings=[(path.outcome.value, path.reason) for path in flat],
+            lengths=np.array([path.steps + 1 for path in flat], dtype=np.int64),
+            rows=space.to_frame(self._values, self.template),
+            template=self.template,
+            points=_stacked([path.points for path in flat], space.width),
+            scores=_joined([path.scores for path in flat], np.float64),
+        )
+        archive.write(content, path)
+
+    @classmethod
+    def load(cls, path: str | File) -> Recourse:
+        """Read a result back from a file that `save` wrote, or `stepladder recourse` to Parquet.
+
+        From JSON and from that command, frames are pandas; the command's file doesn't hold how near
+        the ends lie to positives, nor points that aren't those of its rows.
+        """
+        saved = archive.read(path)
+        try:
+            return cls._from_archive(saved)
+        except (LookupError, TypeError, ValueError) as error:
+            raise archive.not_a_result(path) from error
+
+    @classmethod
+    def _from_archive(cls, saved: archive.Archive) -> Recourse:
+        facts, schema = saved.facts, Schema.from_dict(saved.facts["schema"])
+        center, scale = np.array(facts["center"]), np.array(facts["scale"])
+        space = Space(schema, saved.template, center, scale, public=facts.get("public", False))
+        values = space.read(saved.rows, allow_missing=True)
+        if saved.points.size:
+            points = saved.points.reshape(len(values), space.width)
+        else:
+            points = _encoded(space, values)
+        flat, slots, people = [], facts["paths"], _objects(facts["people"])
+        ends = np.cumsum(saved.lengths)
+        for (outcome, reason), start, end in zip(
+            saved.endings, ends - saved.lengths, ends, strict=True
+        ):
+            part = slice(start, end)
+            path = Path(Outcome(outcome), reason, values[part], points[part], saved.scores[part])
+            flat.append(path)
+        if len(flat) != slots * len(people):
+            raise ValueError("its parts don't fit together")
+        result = cls(
+            space=space,
+            goal=Goal(**facts["goal"]),
+            template=saved.template,
+            people=people.astype(facts["people_dtype"]),
+            routes=[flat[i * slots : (i + 1) * slots] for i in range(len(people))],
+            settings=facts["settings"],
+            reference=facts["reference"],
+            fingerprints=facts.get("fingerprints", {}),
+            set_aside=tuple(facts.get("set_aside", ())),
+            dropped=facts.get("dropped", 0),
+            asked=facts.get("asked", {}),
+            privacy=Guarantee.from_dict(paid) if (paid := facts.get("privacy")) else None,
+        )
+        near = np.array(facts["nearness"], dtype=np.float64)
+        # The positives aren't saved; what they gave is.
+        result.__dict__["nearness"] = near.reshape(len(people), max(slots, 1))
+        return result
+
+    # ---- pieces ---------------------------------------------------------------------------
+
+    @property
+    def _slots(self) -> int:
+        return len(self.routes[0]) if len(self.routes) else 0
+
+    @cached_property
+    def _flat(self) -> list[Path]:
+        return [path for routes in self.routes for path in routes]
+
+    @cached_property
+    def _person_of_path(self) -> NDArray[Any]:
+        return np.repeat(self.people, self._slots)
+
+    @cached_property
+    def _slot_of_path(self) -> NDArray[np.int64]:
+        return np.tile(np.arange(self._slots), len(self.people))
+
+    @cached_property
+    def _starts(self) -> Floats:
+        return _stacked([routes[0].values[:1] for routes in self.routes], len(self.space.schema))
+
+    @cached_property
+    def _ends(self) -> Floats:
+        return _stacked([path.values[-1:] for path in self._flat], len(self.space.schema))
+
+    @property
+    def _values(self) -> Floats:
+        """Every row of every path."""
+        return _stacked([path.values for path in self._flat], len(self.space.schema))
+
+    def _frame(
+        self,
+        before: Mapping[str, NDArray[Any]],
+        values: Floats,
+        after: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Frame:
+        rows = frames.read(self.space.to_frame(values, self.template))
+        columns: dict[str, Any] = dict(before)
+        for name in rows.columns:
+            columns[_free_name(name, rows.columns)] = rows[name].to_native()
+        return self._plain({**columns, **(after or {})})
+
+    def _plain(self, columns: Mapping[str, Any]) -> Frame:
+        if self.template.library != "pandas":
+            columns = {
+                name: [None if v is pd.NA else v for v in column.tolist()]
+                if isinstance(column, np.ndarray | pd.api.extensions.ExtensionArray)
+                else column
+                for name, column in columns.items()
+            }
+        return self.template.build(columns)
+
+
+def _free_name(name: str, features: Sequence[str]) -> str:
+    """A feature's name in a result: the names of its own columns are taken."""
+    shown = name
+    while shown in TAKEN or (shown != name and shown in features):
+        shown += "_"
+    return shown
+
+
+def _encoded(space: Space, values: Floats) -> Floats:
+    """The points of rows; NaN where a value is missing."""
+    points = np.full((len(values), space.width), np.nan)
+    whole = ~np.isnan(values).any(axis=1)
+    points[whole] = space.to_points(values[whole])
+    return points
+
+
+def _said_labels(people: NDArray[Any]) -> Any:
+    """What people are called, as plain values; dates as the whole numbers NumPy keeps."""
+    if people.dtype.kind == "f":
+        return archive.without_nan(people.astype(np.float64))
+    said: list[Any] = people.astype(np.int64 if people.dtype.kind in "mM" else object).tolist()
+    return said
+
+
+def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
+
+
+def _stacked(parts: Sequence[Floats], width: int) -> Floats:
+    return np.concatenate(parts) if parts else np.empty((0, width))
+
+
+def _covers(more: Floats, less: Floats, ordered: NDArray[np.bool_]) -> bool:
+    """Whether one change of values, (features,), holds all of another, as far or further."""
+    further = ordered & (np.sign(more) == np.sign(less)) & (np.abs(more) >= np.abs(less))
+    return bool(((less == 0) | further | (more == less)).all())
+
+
+def _objects(cells: list[Any]) -> NDArray[Any]:
+    """An object array, so that NumPy doesn't turn a mix of values into text."""
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array

@@ -1,0 +1,8 @@
+"""What a row is.
+
+feature.py   one column: what it holds, and how it may change
+schema.py    the features of a table, guessed, written down and read back
+space.py     rows ⇄ encoded points
+feasible.py  all rows that one person could become
+frames.py    the border: pandas, polars and PyArrow
+"""

@@ -1,0 +1,481 @@
+"""Raw frame ⇄ encoded points: one frozen value, fitted once or declared.
+
+A row is met in three forms, which never share a name:
+
+- *frame*: the caller's, in raw units;
+- *values* (n, features): the same rows as numbers, one a feature: a numeric feature's own
+  value, an ordinal's or a category's place in its list of levels. Constraints live here, since
+  a whole number is whole and "not below 3" is exact;
+- *points* (n, columns): the geometry. Numerics and ordinals (0, 1, 2, … from the lowest level)
+  are standardised, categories are one-hot (a two-level one is a single 0/1 column, 1 for the
+  second level). Distances and directions live here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from stepladder.errors import (
+    ColumnError,
+    ConstantError,
+    DtypeError,
+    EmptyFrameError,
+    LevelError,
+    MissingValueError,
+    NotFiniteError,
+    ParameterError,
+    SchemaError,
+    listing,
+    nearest,
+)
+from stepladder.table import frames
+from stepladder.table.feature import Categorical, Change, Feature, Numeric, Ordinal
+from stepladder.table.frames import Frame, Template
+from stepladder.table.schema import Schema, seen_levels
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The encoded geometry of a schema: fitted on a frame, or declared by the schema alone.
+
+    `center` and `scale` (columns,) standardise; `slices` says which columns each feature has;
+    `public` says whether the geometry was declared, not learned, so that it tells nothing about
+    the people in a table.
+    """
+
+    schema: Schema
+    template: Template
+    center: Floats
+    scale: Floats
+    public: bool = False
+
+    @classmethod
+    def fit(cls, schema: Schema, frame: Frame) -> Space:
+        """Learn means, (population) standard deviations and undeclared levels from `frame`.
+
+        Missing values are left out of the statistics. A changeable feature that never varies is
+        refused: it has no scale, so no distance along it means anything.
+        """
+        table = _own_columns(schema, frames.read(frame))
+        if len(table) == 0:
+            raise EmptyFrameError(
+                "The reference table, which a scale is learned from, has no rows."
+            )
+        schema = _with_levels(schema, table)
+        template = Template.of(table.to_native())
+        values = _values(schema, table)
+        column = {feature.name: values[:, f] for f, feature in enumerate(schema.features)}
+        center, scale = _geometry(schema, lambda feature: _standard(feature, column[feature.name]))
+        return cls(schema, template, center, scale)
+
+    @classmethod
+    def from_schema(cls, schema: Schema, frame: Frame) -> Space:
+        """The geometry that the schema declares; no row of `frame` is read, and it may have none.
+
+        A number or an ordinal is centred on the middle of its `span` and scaled by a quarter of
+        its length, as if it were four standard deviations wide. Of the frame only its kind, its
+        column names and its dtypes are taken, and category dtypes list the schema's levels, in
+        the schema's order.
+        """
+        _refuse_undeclared(schema)
+        template = Template.of(_own_columns(schema, frames.read(frame)).to_native())
+        template = template.declaring(schema.levels)
+        center, scale = _geometry(schema, _declared)
+        return cls(schema, template, center, scale, public=True)
+
+    @cached_property
+    def slices(self) -> Mapping[str, slice]:
+        """The columns of each feature, by its name."""
+        ends = np.cumsum([_width(feature) for feature in self.schema.features]).tolist()
+        return {
+            feature.name: slice(end - _width(feature), end)
+            for feature, end in zip(self.schema.features, ends, strict=True)
+        }
+
+    @cached_property
+    def _numbered(self) -> NDArray[np.intp]:
+        """The features that are one standardised column: numerics and ordinals."""
+        ordered = [feature.ordered for feature in self.schema.features]
+        return np.flatnonzero(ordered)
+
+    @cached_property
+    def _columns(self) -> NDArray[np.intp]:
+        """The columns of those features."""
+        names = self.schema.names
+        return np.array([self.slices[names[f]].start for f in self._numbered], dtype=np.intp)
+
+    @cached_property
+    def _single(self) -> Mask:
+        """Which of those features the frame holds as float32."""
+        features = [self.schema.features[f] for f in self._numbered]
+        return np.array(
+            [
+                isinstance(f, Numeric) and self.template.is_single_precision(f.name)
+                for f in features
+            ],
+            dtype=bool,
+        )
+
+    # ---- shape ----------------------------------------------------------------------------
+
+    @property
+    def width(self) -> int:
+        """How many columns a point has."""
+        return len(self.center)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """`income`, `job=clerk`, …: a name for each column, to show; never parsed."""
+        names: list[str] = []
+        for feature in self.schema.features:
+            if isinstance(feature, Categorical):
+                levels = feature.levels or ()
+                shown = levels[1:] if len(levels) == 2 else levels
+                names += [f"{feature.name}={level}" for level in shown]
+            else:
+                names.append(feature.name)
+        return tuple(names)
+
+    def columns_of(self, wanted: Callable[[Feature], bool]) -> Mask:
+        """Which columns belong to the features that `wanted` accepts: a mask (columns,)."""
+        mask = np.zeros(self.width, dtype=bool)
+        for feature in self.schema.features:
+            mask[self.slices[feature.name]] = wanted(feature)
+        return mask
+
+    @property
+    def changeable(self) -> Mask:
+        """Which columns may change: a mask (columns,)."""
+        return self.columns_of(lambda feature: feature.change is not Change.NEVER)
+
+    # ---- frame ⇄ points -------------------------------------------------------------------
+
+    def encode(self, frame: Frame) -> Floats:
+        """The points (n, columns) of a frame's rows."""
+        return self.to_points(self.read(frame))
+
+    def decode(self, points: NDArray[Any]) -> Frame:
+        """The frame of points, of the kind the space was fitted on: `encode`, undone.
+
+        Exact for valid rows whose numbers have up to 13 digits, and else within rounding. A point
+        between valid rows keeps its fractions where the feature is numeric (an integer column
+        then becomes a float one); an ordinal takes its nearest level and a category its largest
+        column.
+        """
+        points = np.asarray(points, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != self.width:
+            raise ParameterError(
+                f"decode expects points of shape (n, {self.width}), got {points.shape}."
+            )
+        return self.to_frame(self.to_values(points))
+
+    # ---- frame ⇄ values -------------------------------------------------------------------
+
+    def own(self, frame: Frame) -> Frame:
+        """The schema's columns of a frame, in the frame's order; others are set aside."""
+        return _own_columns(self.schema, frames.read(frame)).to_native()
+
+    def read(self, frame: Frame, *, allow_missing: bool = False) -> Floats:
+        """The values (n, features) of a frame whose dtypes and levels are right.
+
+        Columns that the schema doesn't name are set aside. A missing value is NaN where allowed,
+        and an error that names it elsewhere.
+        """
+        table = _own_columns(self.schema, frames.read(frame))
+        values = _values(self.schema, table)
+        missing = np.isnan(values)
+        if missing.any() and not allow_missing:
+            row, column = np.argwhere(missing)[0]
+            raise MissingValueError(
+                f"{self.schema.names[column]!r} has no value in {int(missing.any(axis=1).sum())} "
+                f"of {len(values)} rows, the first labelled {frames.labels(frame)[row]!r}. "
+                "Fill the gaps or drop those rows."
+            )
+        return values
+
+    def to_frame(self, values: Floats, template: Template | None = None) -> Frame:
+        """A frame of `values`, in the columns and dtypes of `template` (default: as fitted)."""
+        template = template or self.template
+        place = {f.name: i for i, f in enumerate(self.schema.features)}
+        built: dict[str, Any] = {}
+        for feature in self.schema.features:
+            column = values[:, place[feature.name]]
+            if isinstance(feature, Numeric):
+                built[feature.name] = _number_column(template, feature, column)
+            elif isinstance(feature, Categorical) and feature.onehot:
+                for code, name in enumerate(feature.onehot):
+                    flags = np.where(np.isnan(column), np.nan, column == code)
+                    built[name] = template.column(name, flags)
+            else:
+                built[feature.name] = template.pick(feature.name, feature.levels or (), column)
+        return template.build({name: built[name] for name in template.columns})
+
+    # ---- values ⇄ points ------------------------------------------------------------------
+
+    @cached_property
+    def dust(self) -> Floats:
+        """(features,) how far `to_values(to_points(…))` may be off by rounding; a level by none.
+
+        A declared scale knows nothing of outliers, which may lie a million scales away.
+        """
+        dust = np.zeros(len(self.schema))
+        center, scale = self.center[self._columns], self.scale[self._columns]
+        share = 1e-9 if self.public else 1e-12
+        dust[self._numbered] = share * scale + 16 * np.finfo(float).eps * np.abs(center)
+        return dust
+
+    def to_points(self, values: Floats) -> Floats:
+        points = np.zeros((len(values), self.width))
+        numbers = values[:, self._numbered]
+        numbers -= self.center[self._columns]
+        numbers /= self.scale[self._columns]
+        points[:, self._columns] = numbers
+        for f, feature in enumerate(self.schema.features):
+            if isinstance(feature, Categorical):
+                start = self.slices[feature.name].start
+                if len(feature.levels or ()) == 2:
+                    points[:, start] = values[:, f]
+                else:
+                    points[np.arange(len(values)), start + values[:, f].astype(np.intp)] = 1.0
+        return points
+
+    def to_values(self, points: Floats, *, tidy: bool = True) -> Floats:
+        """The values of points: numerics as they are, the nearest level, the largest column.
+
+        What `to_points` added by rounding is taken off again, if `tidy`.
+        """
+        values = np.empty((len(points), len(self.schema)))
+        columns = self._columns
+        raw = points[:, columns] * self.scale[columns] + self.center[columns]
+        if tidy:
+            raw = _without_dust(raw, self.center[columns], self._single)
+        values[:, self._numbered] = raw
+        for f, feature in enumerate(self.schema.features):
+            if isinstance(feature, Numeric):
+                continue
+            top = len(feature.levels or ()) - 1
+            where = self.slices[feature.name]
+            if not isinstance(feature, Categorical):
+                values[:, f] = np.clip(np.rint(values[:, f]), 0, top)
+            elif top == 1:
+                values[:, f] = points[:, where.start] > 0.5
+            else:
+                values[:, f] = points[:, where].argmax(axis=1)
+        return values
+
+    def shown(self, feature: int, value: float) -> Any:
+        """One value of the feature at a position, as the person knows it."""
+        found = self.schema.features[feature]
+        if not isinstance(found, Numeric):
+            return (found.levels or ())[int(value)]
+        return int(value) if found.places == 0 and value == int(value) else float(value)
+
+
+def _width(feature: Feature) -> int:
+    """How many columns a feature has."""
+    levels = len(feature.levels or ()) if isinstance(feature, Categorical) else 1
+    return 1 if levels == 2 else levels
+
+
+# ---- the geometry -----------------------------------------------------------------------------
+
+
+def _geometry(
+    schema: Schema, standard: Callable[[Numeric | Ordinal], tuple[float, float]]
+) -> tuple[Floats, Floats]:
+    """The center and scale of every column; `standard` gives those of a number or an ordinal."""
+    pairs: list[tuple[float, float]] = []
+    for feature in schema.features:
+        if isinstance(feature, Categorical):
+            pairs += [(0.0, 1.0)] * _width(feature)
+        else:
+            pairs.append(standard(feature))
+    center, scale = np.array(pairs).T.copy()
+    return center, scale
+
+
+def _declared(feature: Numeric | Ordinal) -> tuple[float, float]:
+    """The middle and a quarter of the span; (0, 1) for what has none, which never changes."""
+    if feature.span is None:
+        return 0.0, 1.0
+    low, high = feature.span
+    return low / 2 + high / 2, (high / 4 - low / 4) or 1.0
+
+
+def _refuse_undeclared(schema: Schema) -> None:
+    """Everything that the table would have to tell, in one error."""
+    scaleless = [
+        f.name
+        for f in schema.features
+        if isinstance(f, Numeric) and f.span is None and f.change is not Change.NEVER
+    ]
+    levelless = [f.name for f in schema.features if isinstance(f, Categorical) and not f.levels]
+    said = []
+    if scaleless:
+        said.append(
+            f"No scale is declared for {listing(scaleless, most=len(scaleless))}, and one learned "
+            "from the table would tell about the people in it. Give each bounds, or a typical "
+            "range, in the schema: [low, high]."
+        )
+    if levelless:
+        said.append(
+            f"No levels are declared for {listing(levelless, most=len(levelless))}, and those "
+            "learned from the table would tell about the people in it. Give each its levels in "
+            "the schema."
+        )
+    if said:
+        raise SchemaError(" ".join(said))
+
+
+# ---- reading ----------------------------------------------------------------------------------
+
+
+def _own_columns(schema: Schema, table: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """The schema's columns of a table, in the table's order; others are set aside."""
+    missing = [c for c in schema.columns if c not in table.columns]
+    extra = schema.set_aside(table.columns)
+    if missing:
+        raise ColumnError(
+            f"The frame has no column {missing[0]!r}, which the schema names."
+            f"{nearest(missing[0], extra or table.columns)} Missing: {listing(missing)}."
+        )
+    return table.drop(*extra) if extra else table
+
+
+def _with_levels(schema: Schema, table: nw.DataFrame[Any]) -> Schema:
+    """The schema with the levels of every undeclared category filled in."""
+
+    def filled(feature: Feature) -> Feature:
+        if not isinstance(feature, Categorical) or feature.levels is not None:
+            return feature
+        levels = seen_levels(frames.values(table[feature.name]))
+        if not levels:
+            raise MissingValueError(
+                f"Column {feature.name!r} holds no value at all, so its levels can't be learned. "
+                "Give it its levels in the schema."
+            )
+        return Categorical(feature.name, levels=levels, change=feature.change, label=feature.label)
+
+    return Schema(filled(feature) for feature in schema.features)
+
+
+def _values(schema: Schema, table: nw.DataFrame[Any]) -> Floats:
+    values = np.empty((len(table), len(schema)))
+    for f, feature in enumerate(schema.features):
+        if isinstance(feature, Numeric):
+            values[:, f] = frames.numbers(table[feature.name], feature.name)
+            infinite = np.flatnonzero(np.isinf(values[:, f]))
+            if infinite.size:
+                raise NotFiniteError(
+                    f"Column {feature.name!r} is infinite in {infinite.size} of {len(table)} rows, "
+                    f"the first at position {infinite[0]}. Replace it with a number or a gap."
+                )
+        elif isinstance(feature, Categorical) and feature.onehot:
+            values[:, f] = _codes_from_onehot(feature, table)
+        else:
+            values[:, f] = _codes(feature, frames.values(table[feature.name]))
+    return values
+
+
+def _codes(feature: Feature, column: list[Any]) -> Floats:
+    """Each value's place in the feature's levels; NaN where it's missing."""
+    levels = () if isinstance(feature, Numeric) else feature.levels or ()
+    code = {level: float(i) for i, level in enumerate(levels)}
+    code[None] = np.nan  # type: ignore[index]  # None is no level: it marks a missing value
+    try:
+        return np.array([code[value] for value in column], dtype=np.float64)
+    except (KeyError, TypeError):
+        unknown = [v for v in column if not _hashable(v) or v not in code]
+        if isinstance(unknown[0], list | dict | np.ndarray):
+            raise DtypeError(
+                f"Column {feature.name!r} holds {type(unknown[0]).__name__} values, not levels."
+            ) from None
+        raise LevelError(
+            f"{unknown[0]!r} isn't a level of {feature.name!r} ({len(unknown)} such values)."
+            f"{nearest(unknown[0], levels)} Known levels: {listing(levels, most=8)}. "
+            "Correct the value, or add the level to the schema."
+        ) from None
+
+
+def _hashable(value: Any) -> bool:
+    return getattr(value, "__hash__", None) is not None
+
+
+def _codes_from_onehot(feature: Categorical, table: nw.DataFrame[Any]) -> Floats:
+    """The level whose 0/1 column is set; exactly one must be."""
+    columns = [_flags(table[name], name) for name in feature.columns]
+    flags = np.stack(columns, axis=1)
+    missing = np.isnan(flags).any(axis=1)
+    wrong = ~missing & ((flags.sum(axis=1) != 1) | ~np.isin(flags, (0, 1)).all(axis=1))
+    if wrong.any():
+        first = int(np.flatnonzero(wrong)[0])
+        raise LevelError(
+            f"The columns of {feature.name!r} ({listing(feature.columns)}) must hold a single 1 "
+            f"and zeros elsewhere; row {first} holds {flags[first].tolist()}."
+        )
+    return np.where(missing, np.nan, np.nan_to_num(flags).argmax(axis=1))
+
+
+def _flags(column: nw.Series[Any], name: str) -> Floats:
+    is_flag = column.dtype == nw.Boolean
+    return frames.numbers(column.cast(nw.Int8) if is_flag else column, name)
+
+
+def _standard(feature: Feature, column: Floats) -> tuple[float, float]:
+    """Mean and population standard deviation; (value, 1) for a constant that never changes."""
+    known = column[~np.isnan(column)]
+    if not known.size:
+        raise MissingValueError(f"Column {feature.name!r} holds no value at all.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = float(known.std())
+    if not np.isfinite(spread):
+        raise NotFiniteError(
+            f"{feature.name!r} holds {np.abs(known).max():g}, too large to be squared. Use a "
+            "larger unit, or replace it with a gap."
+        )
+    if known.min() == known.max() or spread == 0.0:
+        if feature.change is not Change.NEVER:
+            level = (
+                known[0] if isinstance(feature, Numeric) else (feature.levels or ())[int(known[0])]
+            )
+            raise ConstantError(
+                f"{feature.name!r} is the same ({level}) in all {len(known)} rows, so it has "
+                "no scale to measure a change by. Declare that it never changes, drop it, or "
+                "give a reference table in which it varies."
+            )
+        spread = 1.0
+    return float(known.mean()), spread
+
+
+def _number_column(template: Template, feature: Numeric, column: Floats) -> Any:
+    """A numeric column in the template's dtype, unless that would change a value."""
+    name = feature.name
+    return template.column(name, column, keep_dtype=template.holds(name, column))
+
+
+def _without_dust(raw: Floats, center: Floats, single: Mask) -> Floats:
+    """`raw` with the rounding dust of (x − mean) / scale · scale + mean taken off.
+
+    A value within a few units in the last place of a short decimal number is that number; in a
+    float32 column it is one that the column can hold.
+    """
+    size = np.maximum(np.abs(raw), np.abs(center))
+    dust = 8 * np.finfo(float).eps * size
+    with np.errstate(divide="ignore", over="ignore"):  # 0, and numbers beyond float32
+        power = 10.0 ** np.clip(13 - np.floor(np.log10(size)), 0, 22)
+        likely = np.rint(raw * power) / power
+        if single.any():
+            likely = np.where(single, likely.astype(np.float32), likely)
+            held = np.where(single, raw.astype(np.float32), raw)
+            raw = np.where(np.abs(held - raw) <= dust, held, raw)
+    return np.where(np.abs(likely - raw) <= dust, likely, raw)

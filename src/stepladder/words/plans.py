@@ -1,0 +1,342 @@
+"""A result in plain words: what to change, from what to what, in which order.
+
+Units, labels and what a change is called come from the schema; figures are read off the rows that
+were checked and show every digit, so give a `Numeric` its `decimals` to keep them short.
+Steps come in the order they are to be taken. What one step holds is to be done together, and stands
+in the schema's order: the scores at hand are those of whole steps and don't tell which part earns
+most.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stepladder import markup
+from stepladder.errors import ParameterError, listing, nearest
+from stepladder.model.goal import Goal
+from stepladder.model.scores import needed, score
+from stepladder.result.offer import Offer
+from stepladder.result.path import Outcome, Path
+from stepladder.result.recourse import Recourse
+from stepladder.table.amounts import amount, value
+from stepladder.table.feature import Categorical, Feature, Numeric
+from stepladder.table.schema import Schema
+from stepladder.table.space import Floats, Space
+
+__all__ = [
+    "HELD",
+    "WIDTH",
+    "Move",
+    "Plan",
+    "Route",
+    "Step",
+    "action",
+    "capital",
+    "change",
+    "counted",
+    "listed",
+    "needed",
+    "offer",
+    "plan",
+    "plans",
+    "score",
+    "value",
+]
+
+WIDTH = 80
+"""Columns of plain text."""
+
+HELD = "\N{NO-BREAK SPACE}"
+"""A space that no line ends at."""
+
+
+# ---- changes ----------------------------------------------------------------------------------
+
+
+def change(feature: Feature, before: Any, after: Any) -> str:
+    """What to do, from what to what; the unit is said once.
+
+    Values follow the feature's label, or a colon where the schema's own phrase leaves it out.
+
+    >>> change(Numeric("income", unit="$ a month"), 3000, 3200)
+    'raise income from $3,000 to $3,200 a month'
+    >>> change(Numeric("loan", unit="$", fall="borrow less"), 9000, 8000)
+    'borrow less: $8,000 instead of $9,000'
+    """
+    start, end = amount(feature, before)[0], value(feature, after)
+    if not isinstance(feature, Numeric):
+        start, end = _quoted(start), _quoted(end)
+    what = action(feature, before, after)
+    if what.endswith(feature.label):
+        return f"{what} from {start} to {end}"
+    return f"{what}: {end} instead of {start}"
+
+
+def action(feature: Feature, before: Any, after: Any) -> str:
+    """What to do, without the values: 'raise income', 'change job', 'borrow less'."""
+    if isinstance(feature, Categorical):
+        return f"change {feature.label}"
+    if _rises(feature, before, after):
+        return feature.rise or f"raise {feature.label}"
+    return feature.fall or f"lower {feature.label}"
+
+
+def _rises(feature: Feature, before: Any, after: Any) -> bool:
+    if isinstance(feature, Numeric):
+        return bool(after > before)
+    levels = feature.levels or ()
+    for level in (before, after):
+        if level not in levels:
+            raise ParameterError(
+                f"{feature.name!r} has no level {level!r}.{nearest(level, levels)} "
+                f"It has {listing(levels)}."
+            )
+    return levels.index(after) > levels.index(before)
+
+
+def _quoted(said: str) -> str:
+    """A level of several words in quotes, so that it's clear where it ends."""
+    return f"“{said}”" if " " in said else said
+
+
+# ---- plans ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Move:
+    """One thing to change."""
+
+    feature: Feature
+    before: Any
+    after: Any
+
+    @property
+    def action(self) -> str:
+        return action(self.feature, self.before, self.after)
+
+    @property
+    def start(self) -> str:
+        return value(self.feature, self.before)
+
+    @property
+    def end(self) -> str:
+        return value(self.feature, self.after)
+
+    def __str__(self) -> str:
+        return change(self.feature, self.before, self.after)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to change next, and the score once that is done."""
+
+    moves: tuple[Move, ...]
+    score: float
+
+    def __str__(self) -> str:
+        return _sentence(self.moves)
+
+
+@dataclass(frozen=True)
+class Route:
+    """One way to a yes, step by step."""
+
+    steps: tuple[Step, ...]
+    changes: tuple[Move, ...]
+    """the whole way in one: from today's values to the last step's"""
+
+    @property
+    def features(self) -> frozenset[str]:
+        """The names of what changes."""
+        return frozenset(move.feature.name for move in self.changes)
+
+    def __str__(self) -> str:
+        return _sentence(self.changes)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One person's different routes, the nearest first. As text, it can be handed to them."""
+
+    person: Hashable
+    today: dict[str, Any]
+    score: float
+    goal: Goal
+    routes: tuple[Route, ...]
+    outcome: Outcome = Outcome.REACHED
+    reason: str = ""
+    """why there are no routes, without a score; empty where there are"""
+    best: float | None = None
+    """the score that attempts got to which stopped short of a yes"""
+
+    @property
+    def note(self) -> str:
+        """Why there are no routes, and how far attempts got; empty where there are routes."""
+        if self.best is None:
+            return self.reason
+        most = score(self.goal, self.best)
+        return f"{self.reason.removesuffix('.')}; the best one gets to {most}."
+
+    @property
+    def standing(self) -> str:
+        """Where they stand: 'Score today: 41%; a yes takes 75%.'"""
+        return f"Score today: {score(self.goal, self.score)}; a yes takes {needed(self.goal)}."
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return markup.lines(str(self))
+
+    def __str__(self) -> str:
+        lines = _wrapped(f"Person {self.person}. {self.standing}")
+        if self.note:
+            lines += _wrapped(self.note)
+        for number, route in enumerate(self.routes, 1):
+            steps = f"in {counted(len(route.steps), 'step')}"
+            title = f"Route {number}, {steps}" if len(self.routes) > 1 else f"A route {steps}"
+            lines += ["", f"{title} (the nearest)" if len(self.routes) > number == 1 else title]
+            if len(route.steps) > 1:
+                lines += _wrapped(str(route))
+            for place, step in enumerate(route.steps, 1):
+                end = ", a yes" if step is route.steps[-1] else ""
+                then = f"Score: {score(self.goal, step.score)}{end}.".replace(" ", HELD)
+                lines += _wrapped(f"{step} {then}", f"{place:3}. ")
+        return "\n".join(lines)
+
+
+def plan(result: Recourse, person: Hashable) -> Plan:
+    """The plan of one person, by the name that `result.people` has for them."""
+    return _plan(result, person, result.place(person))
+
+
+def plans(result: Recourse) -> list[Plan]:
+    """Everyone's plans, in the result's order."""
+    people = pd.Index(result.people).tolist()
+    return [_plan(result, person, place) for place, person in enumerate(people)]
+
+
+def _plan(result: Recourse, person: Hashable, place: int) -> Plan:
+    paths, space = result.routes[place], result.space
+    today = paths[0].values[0]
+    _, outcome, _ = result.best_at(place)
+    return Plan(
+        person=person,
+        today={
+            name: None if math.isnan(today[f]) else space.shown(f, today[f])
+            for f, name in enumerate(space.schema.names)
+        },
+        score=float(paths[0].scores[0]),
+        goal=result.goal,
+        routes=tuple(_route(paths[slot], space) for slot in result.choices_at(place)),
+        outcome=outcome,
+        reason=_reason(outcome, space.schema, today),
+        best=_best(result, paths) if outcome in (Outcome.STEP_LIMIT, Outcome.STALLED) else None,
+    )
+
+
+def _route(path: Path, space: Space) -> Route:
+    steps = tuple(
+        Step(moves, float(score))
+        for (before, after), score in zip(pairwise(path.values), path.scores[1:], strict=True)
+        if (moves := _moves(before, after, space))
+    )
+    return Route(steps, _moves(path.values[0], path.values[-1], space))
+
+
+def _moves(before: Floats, after: Floats, space: Space) -> tuple[Move, ...]:
+    return tuple(
+        Move(space.schema.features[f], space.shown(f, before[f]), space.shown(f, after[f]))
+        for f in np.flatnonzero(before != after).tolist()
+    )
+
+
+def _reason(outcome: Outcome, schema: Schema, today: Floats) -> str:
+    """Why someone has no route, for themselves to read."""
+    match outcome:
+        case Outcome.REACHED:
+            return ""
+        case Outcome.ALREADY_POSITIVE:
+            return "Nothing needs to change: this is a yes already."
+        case Outcome.MISSING_VALUE:
+            gone = listed(schema.features[f].label for f in np.flatnonzero(np.isnan(today)))
+            return f"No route can be worked out, since there is no value for {gone}."
+        case Outcome.TIMED_OUT:
+            return (
+                "The search for a route ran out of time before it found one. There may still be "
+                "one: ask for another search."
+            )
+        case Outcome.UNREACHABLE:
+            return "No route was found among the changes that are possible here."
+        case Outcome.STEP_LIMIT:
+            return "No route was found within the steps allowed."
+        case Outcome.STALLED:
+            return "No route was found that gets all the way."
+
+
+def _best(result: Recourse, paths: Sequence[Path]) -> float:
+    """The score nearest to a yes that these paths end with."""
+    ends = np.array([path.scores[-1] for path in paths])
+    return float(ends[np.argmax(result.goal.margin(ends))])
+
+
+# ---- offers -----------------------------------------------------------------------------------
+
+
+def offer(made: Offer, schema: Schema, goal: Goal) -> str:
+    """One offer of a walk: what to do next, and how far that leads.
+
+    The schema and the goal are the method's: `step.space_.schema`, `step.scorer_.goal`.
+    """
+    moves = [Move(schema[asked.feature], asked.before, asked.after) for asked in made.changes]
+    then = f"The score is then {score(goal, made.score)}"
+    if made.reaches_goal and made.steps_left:
+        lead = "leads" if made.steps_left == 1 else "lead"
+        ending = f", and {counted(made.steps_left, 'more step')} {lead} to a yes."
+    elif made.reaches_goal:
+        ending = ", a yes."
+    else:
+        ending = "; a yes isn't in sight on this route yet."
+    return f"{_sentence(moves)} {then}{ending}"
+
+
+# ---- sentences --------------------------------------------------------------------------------
+
+
+def counted(number: int, thing: str) -> str:
+    """'1 step', '2 steps'."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def capital(text: str) -> str:
+    """The text with its first letter large."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _sentence(moves: Sequence[Move]) -> str:
+    return capital("; ".join(str(move) for move in moves)) + "."
+
+
+def listed(items: Iterable[str], last: str = "and") -> str:
+    """'a', 'a and b', 'a, b and c'; empty for nothing."""
+    *most, end = list(items) or [""]
+    return f"{', '.join(most)} {last} {end}" if most else end
+
+
+def _wrapped(text: str, lead: str = "") -> list[str]:
+    """Lines of a text, those after the first indented to where it began."""
+    lines = textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(HELD, " ") for line in lines]

@@ -1,0 +1,268 @@
+"""Plain words: values, changes, plans and offers read as people write, and say what was checked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.methods import bank
+
+import stepladder as sl
+from stepladder.datasets import mortgage
+from stepladder.errors import ParameterError
+from stepladder.result.offer import Asked, Offer
+from stepladder.words import plans as words
+
+JARGON = r"encod|cluster|threshold|class|direction|positive|feature|latent|nan|None|\bpath"
+
+MONTHLY = sl.Numeric("income", unit="$ a month")
+YEARS = sl.Numeric("years_in_job", unit="years")
+SHARE = sl.Numeric("share", percent=True, label="debt share")
+RATIO = sl.Numeric("ratio", unit="% of income", times=100)
+LOAN = sl.Numeric("loan", unit="$", times=1000, fall="borrow less")
+DEBTS = sl.Numeric("debts", unit="$ a month", fall="pay down debts")
+EDUCATION = sl.Ordinal("education", levels=["school", "Bachelor", "Master"])
+RECORD = sl.Ordinal("record", levels=["3+ late", "none late"], rise="mend the record")
+JOB = sl.Categorical("job", levels=["clerk", "nurse in a hospital"])
+OWNER = sl.Categorical("owner", levels=[False, True], label="home ownership")
+
+
+@pytest.mark.parametrize(
+    ("feature", "before", "after", "said"),
+    [
+        (MONTHLY, 3000, 3200, "raise income from $3,000 to $3,200 a month"),
+        (MONTHLY, -50, 0, "raise income from −$50 to $0 a month"),
+        (DEBTS, 877, 0, "pay down debts from $877 to $0 a month"),
+        (DEBTS, 0, 50, "raise debts from $0 to $50 a month"),
+        (LOAN, 138, 124, "borrow less: $124,000 instead of $138,000"),
+        (YEARS, 1, 2, "raise years in job from 1 to 2 years"),
+        (YEARS, 2, 1, "lower years in job from 2 to 1 year"),
+        (SHARE, 0.4, 0.35, "lower debt share from 40% to 35%"),
+        (RATIO, 0.4, 0.35, "lower ratio from 40% to 35% of income"),
+        (EDUCATION, "school", "Bachelor", "raise education from school to Bachelor"),
+        (RECORD, "3+ late", "none late", "mend the record from “3+ late” to “none late”"),
+        (JOB, "clerk", "nurse in a hospital", "change job from clerk to “nurse in a hospital”"),
+        (OWNER, False, True, "change home ownership from no to yes"),
+        (
+            mortgage.SCHEMA["paperwork"],
+            "proof missing",
+            "all verified",
+            "complete paperwork from “proof missing” to “all verified”",
+        ),
+    ],
+)
+def test_a_change_says_what_to_do_from_what_to_what(feature, before, after, said):
+    assert words.change(feature, before, after) == said
+
+
+def test_a_level_that_is_not_there_is_answered_with_the_nearest():
+    with pytest.raises(ParameterError, match=r"'education' has no level 'Bachlor'.*'Bachelor'\?"):
+        words.change(EDUCATION, "school", "Bachlor")
+
+
+# ---- plans ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def step() -> sl.StEP:
+    return bank.fitted(step_size=0.5)
+
+
+@pytest.fixture(scope="module")
+def result(step: sl.StEP) -> sl.Recourse:
+    return step.recourse(bank.REJECTED)
+
+
+def test_following_a_plan_gives_rows_that_score_as_it_says(result):
+    for plan in words.plans(result):
+        today = bank.REJECTED.loc[plan.person].to_dict()
+        assert plan.today == today
+        assert plan.score == pytest.approx(bank.score(pd.DataFrame([today]))[0])
+        for route in plan.routes:
+            row = dict(today)
+            for step in route.steps:
+                for move in step.moves:
+                    assert row[move.feature.name] == move.before != move.after
+                    row[move.feature.name] = move.after
+                assert step.score == pytest.approx(bank.score(pd.DataFrame([row]))[0])
+            assert route.steps[-1].score >= bank.GOAL.threshold
+            assert route.features == {name for name in row if row[name] != today[name]}
+
+
+def test_routes_come_nearest_first_and_equal_ends_once(result):
+    for plan, paths in zip(words.plans(result), result.routes, strict=True):
+        assert len({route.changes for route in plan.routes}) == len(plan.routes)
+        nearest = min(paths, key=lambda path: path.distance)
+        assert plan.routes[0].steps[-1].score == nearest.scores[-1]
+    same = replace(result, routes=[[paths[0]] * 3 for paths in result.routes])
+    assert all(len(plan.routes) == 1 for plan in words.plans(same))
+
+
+def test_a_plan_as_text_has_every_change_and_nothing_else(result):
+    for plan in words.plans(result):
+        text = " ".join(str(plan).split())
+        assert f"Person {plan.person}. Score today: " in text
+        assert not re.search(JARGON, text)
+        for route in plan.routes:
+            for step in route.steps:
+                assert all(str(move)[1:] in text for move in step.moves)
+        changed = frozenset[str]().union(*(route.features for route in plan.routes))
+        for name in set(bank.SCHEMA.names) - changed:
+            assert not re.search(rf"\b{name}\b", text)
+
+
+def test_a_plan_reads_so():
+    schema = sl.Schema([MONTHLY, LOAN, RECORD])
+    frame = pd.DataFrame(
+        {
+            "income": [2000, 2500, 3000, 3000],
+            "loan": [100, 100, 90, 80],
+            "record": ["3+ late", "3+ late", "none late", "none late"],
+        }
+    )
+    space = sl.Space.fit(schema, frame)
+    values, scores = space.read(frame), np.array([0.2, 0.3, 0.61, 0.805])
+    path = sl.Path(sl.Outcome.REACHED, "", values, space.to_points(values), scores)
+    short = sl.Path(
+        sl.Outcome.REACHED, "", values[[0, 3]], space.to_points(values[[0, 3]]) * 9, scores[[0, 3]]
+    )
+    lost = replace(path, outcome=sl.Outcome.STALLED)
+    result = bank.fitted().recourse(bank.REJECTED.iloc[:1])
+    goal = sl.Goal(threshold=0.8)
+    made = replace(
+        result, space=space, goal=goal, people=np.array(["Ada"]), routes=[[short, lost, path]]
+    )
+    assert str(words.plan(made, "Ada")) == (
+        "Person Ada. Score today: 20%; a yes takes 80%.\n"
+        "\n"
+        "A route in 3 steps\n"
+        "Raise income from $2,000 to $3,000 a month; borrow less: $80,000 instead of\n"
+        "$100,000; mend the record from “3+ late” to “none late”.\n"
+        "  1. Raise income from $2,000 to $2,500 a month. Score: 30%.\n"
+        "  2. Raise income from $2,500 to $3,000 a month; borrow less: $90,000 instead of\n"
+        "     $100,000; mend the record from “3+ late” to “none late”. Score: 61%.\n"
+        "  3. Borrow less: $80,000 instead of $90,000. Score: 80%, a yes."
+    )
+    other = replace(short, values=values[[0, 2]])
+    two = replace(made, routes=[[other, path]])
+    titles = [line for line in str(words.plan(two, "Ada")).splitlines() if line.startswith("Rou")]
+    assert titles == ["Route 1, in 3 steps (the nearest)", "Route 2, in 1 step"]
+
+
+def test_long_names_are_wrapped_and_never_cut():
+    level = "a category with a name that is " + "very " * 20 + "long"
+    endless = "x" * 100
+    job = sl.Categorical("job", levels=[level, endless])
+    move = words.Move(job, level, endless)
+    route = words.Route((words.Step((move,), 0.9),), (move,))
+    text = str(words.Plan("Ada", {"job": level}, 0.1, sl.Goal(), (route,)))
+    assert endless in text
+    assert level in " ".join(text.split())
+    assert all(len(line) <= words.WIDTH for line in text.splitlines() if endless not in line)
+
+
+def test_a_result_read_back_from_a_file_says_the_same(result, tmp_path):
+    result.save(tmp_path / "plan.json")
+    assert words.plans(sl.Recourse.load(tmp_path / "plan.json")) == words.plans(result)
+
+
+def test_a_person_is_found_by_name(result):
+    person = bank.REJECTED.index[3]
+    assert words.plan(result, person) == words.plans(result)[3]
+    with pytest.raises(ParameterError, match=r"nobody called 'Bob'\. It has .* more\)"):
+        words.plan(result, "Bob")
+    days = pd.date_range("2020-01-01", periods=len(result.people))
+    dated = replace(result, people=days.to_numpy())
+    assert str(words.plan(dated, days[3])).startswith("Person 2020-01-04 00:00:00. Score today")
+    twins = replace(result, people=np.array([7] * len(result.people)))
+    with pytest.raises(ParameterError, match=r"25 people of the result are called 7\. .*plans"):
+        words.plan(twins, 7)
+
+
+# ---- no route ---------------------------------------------------------------------------------
+
+
+def test_someone_at_the_goal_has_nothing_to_change(step):
+    happy = bank.PEOPLE[bank.score(bank.PEOPLE) >= bank.GOAL.threshold].iloc[:1]
+    plan = words.plan(step.recourse(happy), happy.index[0])
+    assert plan.routes == ()
+    assert str(plan).endswith("\nNothing needs to change: this is a yes already.")
+
+
+def test_a_missing_value_is_named_by_its_label(step):
+    gap = bank.REJECTED.iloc[:1].astype({"income": "Int64"})
+    gap.loc[gap.index[0], ["income", "savings"]] = [pd.NA, np.nan]
+    plan = words.plan(step.recourse(gap), gap.index[0])
+    assert plan.today["income"] is None
+    assert plan.note.endswith("since there is no value for income and savings.")
+    assert not re.search(JARGON, str(plan))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        ("unreachable", "No route was found among the changes that are possible here."),
+        (
+            "timed_out",
+            "The search for a route ran out of time before it found one. There may still be one: "
+            "ask for another search.",
+        ),
+        ("step_limit", "No route was found within the steps allowed."),
+        ("stalled", "No route was found that gets all the way."),
+    ],
+)
+def test_someone_without_a_route_is_told_why_in_plain_words(result, outcome, said):
+    first = result.routes[0][0]
+    worse, better = (
+        sl.Path(
+            sl.Outcome(outcome),
+            "none of the 5 positives of the cluster can be reached",
+            first.values[[0, -1]],
+            first.points[[0, -1]],
+            np.array([0.2, end]),
+        )
+        for end in (0.3, 0.452)
+    )
+    made = replace(result, people=result.people[:1], routes=[[worse, better]])
+    (plan,) = words.plans(made)
+    assert plan.routes == ()
+    assert plan.outcome == outcome
+    assert plan.reason == said
+    stops_short = outcome in ("step_limit", "stalled")
+    assert plan.note == (f"{said[:-1]}; the best one gets to 45%." if stops_short else said)
+    assert " ".join(str(plan).split()).endswith(plan.note)
+
+
+# ---- offers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("steps_left", "reaches", "said"),
+    [
+        (0, True, "The score is then 47%, a yes."),
+        (1, True, "The score is then 47%, and 1 more step leads to a yes."),
+        (2, True, "The score is then 47%, and 2 more steps lead to a yes."),
+        (2, False, "The score is then 47%; a yes isn't in sight on this route yet."),
+        (0, False, "The score is then 47%; a yes isn't in sight on this route yet."),
+    ],
+)
+def test_an_offer_says_what_to_do_next_and_how_far_that_leads(steps_left, reaches, said):
+    asked = Asked("loan", 138, 134), Asked("income", 2000, 2100)
+    made = Offer(0, asked, 0.474, steps_left, reaches)
+    assert words.offer(made, sl.Schema([LOAN, MONTHLY]), sl.Goal(threshold=0.4)) == (
+        "Borrow less: $134,000 instead of $138,000; raise income from $2,000 to $2,100 a month. "
+        + said
+    )
+
+
+def test_the_offers_of_a_walk_are_said_without_jargon(step):
+    walk = step.walk(bank.REJECTED.iloc[[0]])
+    offers = walk.directions()
+    assert offers
+    for offer in offers:
+        said = words.offer(offer, step.space_.schema, step.scorer_.goal)
+        assert not re.search(JARGON, said)
+        assert all(asked.feature in said for asked in offer.changes)
