@@ -36,7 +36,8 @@ from stepladder.bench import judge
 from stepladder.bench import spec as specs
 from stepladder.bench.tasks import Task, prepare
 from stepladder.kernels.direction import directions
-from stepladder.methods.step.private import Enquiry, Paid, layout
+from stepladder.methods.step.bought import layout
+from stepladder.methods.step.per_direction import Enquiry, PerDirection
 from stepladder.model.scorer import Scorer
 from stepladder.privacy.mechanism import UNITS, bounded, exact_sum, noisy_directions, pulls
 
@@ -258,8 +259,8 @@ def compared(step: sl.StEP, at: Ready, people: pd.DataFrame) -> dict[str, float]
         made_up = step.reference_.points[:, space.changeable]
         exact, private = (directions(starts, rows, sl.Unit()) for rows in (real, made_up))
         angles = between_degrees(private, exact)
-    elif isinstance(walker := step._walker(), Paid):
-        asked = [at_start(walker, step, people.iloc[[i]]) for i in range(len(people))]
+    elif isinstance(planner := step.planner, PerDirection):
+        asked = [at_start(planner, step, people.iloc[[i]]) for i in range(len(people))]
         noisy, private, exact = (np.concatenate(part) for part in zip(*asked, strict=True))
         angles = between_degrees(private, exact)
         released = mean(between_degrees(noisy, exact))
@@ -272,20 +273,24 @@ def compared(step: sl.StEP, at: Ready, people: pd.DataFrame) -> dict[str, float]
     }
 
 
-def at_start(walker: Paid, step: sl.StEP, person: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
+def at_start(
+    planner: PerDirection, step: sl.StEP, person: pd.DataFrame
+) -> tuple[Floats, Floats, Floats]:
     """A person's noisy directions, what is heard of them, and the same sums without noise.
 
     Of clusters that hold a positive this person could become; paid for by nobody.
     """
     space = step.space_
-    enquiry = Enquiry(walker, sl.Feasible.of(space, person), step.scorer_)
+    held = step.reference_.held
+    assert held is not None
+    enquiry = Enquiry(planner, held, sl.Feasible.of(space, person), step.scorer_)
     positives, clusters = enquiry.positives
     start = np.repeat(space.encode(person)[:, space.changeable], PATHS, axis=0)
-    rows = positives, clusters, walker.alpha
+    rows = positives, clusters, planner.parameters.alpha
     noisy = noisy_directions(
-        start, *rows, walker.held.multiplier, neighbours=walker.pay.budget.neighbours
+        start, *rows, held.multiplier, neighbours=planner.pay.budget.neighbours
     )
-    bound = bounded(walker.alpha)
+    bound = bounded(planner.parameters.alpha)
     units = exact_sum(pulls(start, *rows), bound, groups=clusters, count=PATHS)
     some = np.bincount(clusters, minlength=PATHS) > 0
     return noisy[some], enquiry.heard(noisy)[some], units[some] * (bound / UNITS)

@@ -63,7 +63,7 @@ def test_patterns_choose_cells(tmp_path):
 def test_a_method_is_made_with_its_settings_and_the_trial_as_seed(tmp_path):
     made = loaded(tmp_path).entry("far").make(7)
     assert isinstance(made, sl.StEP)
-    assert made.is_published
+    assert made.settings["method"] == "StEP.published"
     assert (made.paths, made.random_state, made.alpha) == (2, 7, sl.Sloped(width=2.0))
 
 

@@ -121,8 +121,8 @@ def test_after_another_fit_with_the_same_seed(name):
 
 
 def learned(method: Method) -> dict[str, bytes]:
-    """All that a method holds, but what is left of a budget."""
-    held = {key: value for key, value in vars(method).items() if key != "privacy"}
+    """All that a method holds, but what spends from a budget."""
+    held = {key: value for key, value in vars(method).items() if key not in ("privacy", "planner")}
     return {key: pickle.dumps(value) for key, value in held.items()}
 
 

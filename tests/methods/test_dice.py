@@ -163,13 +163,13 @@ def test_random_sampling_on_arrays_finds_the_very_rows_that_dice_ml_finds(made, 
     method.samples = 150
     declared, names = method.declared_, method.declared_.names
     data = library.Data(declared, 0.9)  # so wide that numbers are moved back
-    score = method.scorer_.score_points if method.is_published else method.scorer_.score
+    score = method.scorer_.score if method.checked else method.scorer_.score_points
     theirs = library.Random(data, library.Asked(declared, score))
     moved = 0
     for i in range(3):
         person = sl.Feasible.of(SPACE, rejected(method).iloc[[i]])
-        start = SPACE.to_points(person.start)[0] if method.is_published else person.start[0]
-        if method.is_published:
+        start = person.start[0] if method.checked else SPACE.to_points(person.start)[0]
+        if not method.checked:
             vary, low, high = np.arange(len(start)), *declared.ends
         else:
             vary, low, high = method._permitted(person)

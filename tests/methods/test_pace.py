@@ -89,16 +89,23 @@ def test_no_part_comes_once_time_is_up(clock):
 def test_people_come_all_at_once_or_more_and_more_of_them_as_time_allows(clock):
     people = np.arange(100)
     free = Pace(100, progress=False, time_budget=None)
-    assert [len(part) for part in free.batches(people, most=40)] == [40, 40, 20]
+    assert [len(part) for part in free.batches(people)] == [100]
+    assert list(free.batches(people[:0])) == []
     pace, seen = Pace(100, progress=False, time_budget=16.0), []
-    for part in pace.batches(people, most=40):
+    for part in pace.batches(people):
         seen.append(part)
         clock.now += 0.25 * len(part)
     sizes = [len(part) for part in seen]
     assert sizes[:2] == [1, GROWTH]
     assert (np.concatenate(seen) == np.arange(sum(sizes))).all()  # each once, in their order
-    assert clock.now >= 16.0 - 0.25
-    assert clock.now <= 16.0 + 0.25  # the last one comes before time is up
+    assert clock.now == pytest.approx(16.0, abs=0.25)  # the last one comes before time is up
+
+
+def test_with_little_time_fewer_people_are_taken_on_at_once():
+    def crowd(budget: float | None) -> int:
+        return Pace(9, progress=False, time_budget=budget).crowd(800)
+
+    assert [crowd(None), crowd(60.0), crowd(4.0), crowd(1e-9)] == [800, 800, 400, 1]
 
 
 @pytest.mark.parametrize("budget", [0, -1, "a minute", True, float("nan")])

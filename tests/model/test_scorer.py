@@ -656,3 +656,19 @@ def test_no_rows_have_no_scores():
     model = logistic().fit(FRAME, LABELS)
     asked = scorer(model)
     assert asked.score(np.empty((0, 3))).shape == (0,)
+
+
+def test_lightgbm_is_given_the_categories_it_was_trained_on_and_no_other_column():
+    """Of two columns whose levels would fit, only one was a category when it was trained."""
+    lightgbm = pytest.importorskip("lightgbm")
+    random = np.random.default_rng(0)
+    codes = random.integers(1, 5, 400)
+    table = pd.DataFrame({"grade": random.integers(1, 4, 400), "code": codes})
+    trained_on = table.assign(code=pd.Categorical(codes))
+    model = lightgbm.LGBMClassifier(n_estimators=8, verbose=-1).fit(trained_on, codes % 2 == 0)
+    schema = sl.Schema(
+        [sl.Ordinal("grade", levels=[1, 2, 3]), sl.Categorical("code", levels=[1, 2, 3, 4])]
+    )
+    asked = Scorer(model, sl.Space.fit(schema, table), sl.Goal())
+    expected = model.predict_proba(trained_on)[:, 1]
+    np.testing.assert_allclose(asked.score(asked.space.read(table)), expected)

@@ -22,7 +22,6 @@ from stepladder.files import uninterrupted
 from stepladder.methods.step import StEP
 from stepladder.methods.step.why import why_not
 from stepladder.methods.walk import Walk
-from stepladder.privacy.pay import PayPerDirection
 from stepladder.result.offer import Offer
 from stepladder.table.feature import Change, Feature
 from stepladder.table.space import Floats
@@ -251,7 +250,7 @@ class Session:
     def next(self) -> None:
         """Where that leads, unless it would cost something to say."""
         typer.echo()
-        if isinstance(self.step.privacy, PayPerDirection) and not self.walk.done:
+        if self.step.pays_per_answer and not self.walk.done:
             typer.echo(self.scored)
             self.privacy()
             typer.echo("What could come next is paid for when you ask: offers.")

@@ -71,6 +71,8 @@ class Question:
     pace: Pace
     twins: NDArray[np.intp]
     """(n,) how many people with the very same row came before each: chance may tell them apart"""
+    next_only: bool = False
+    """whether only the next step of each path is asked for: more needn't be planned"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +124,11 @@ class Method(ABC):
     @property
     def is_private(self) -> bool:
         """Whether nothing may be told of the reference rows but what was paid for."""
+        return False
+
+    @property
+    def pays_per_answer(self) -> bool:
+        """Whether every answer is paid for from a privacy budget."""
         return False
 
     def guarantee(self, releases: int = 0) -> Guarantee | None:
@@ -228,6 +235,8 @@ class Method(ABC):
         labels: NDArray[Any],
         pace: Pace,
         locked: Iterable[str] = (),
+        *,
+        next_only: bool = False,
     ) -> Answer:
         """Each person's paths, those of people who have none to go included."""
         locked = (locked,) if isinstance(locked, str) else tuple(locked)
@@ -243,7 +252,8 @@ class Method(ABC):
         Feasible.around(space, values[whole], labels[whole])
         points = np.full((len(values), space.width), np.nan)
         points[whole] = space.to_points(values[whole])
-        scores, twins = np.full(len(values), np.nan), _twins(values)
+        scores, twins = self._scores_today(values, whole, pace), _twins(values)
+        met = self.scorer_.met(scores)
         paths: list[list[Path]] = [[] for _ in values]
         dropped = 0
 
@@ -253,29 +263,36 @@ class Method(ABC):
         for i in np.flatnonzero(~whole).tolist():
             names = [space.schema.names[f] for f in np.flatnonzero(np.isnan(values[i]))]
             stay(i, Outcome.MISSING_VALUE, f"no value for {', '.join(names)}")
-        pace.bank(int((~whole).sum()))
+        for i in np.flatnonzero(met).tolist():
+            shown = self.scorer_.goal.shown(scores[i])
+            stay(i, Outcome.ALREADY_POSITIVE, f"already meets the goal with a score of {shown}")
+        asking = np.flatnonzero(~met & ~np.isnan(scores))
+        pace.bank(len(values) - len(asking))
         scorer = self.scorer_.in_parts(pace.parts)
+        size = pace.crowd(self.batch)
         with suppress(TimeUpError):
-            for part in pace.batches(np.flatnonzero(whole), self.batch):
-                scores[part] = scorer.score(values[part])
-                met = scorer.met(scores[part])
-                for i in part[met].tolist():
-                    shown = scorer.goal.shown(scores[i])
-                    reason = f"already meets the goal with a score of {shown}"
-                    stay(i, Outcome.ALREADY_POSITIVE, reason)
-                asking = part[~met]
-                feasible = Feasible.around(space, values[asking], locked=locked)
-                if len(asking):
-                    question = Question(feasible, scores[asking], scorer, pace, twins[asking])
-                    answer = self.answer(question)
-                    dropped += answer.dropped
-                    for i, found in zip(asking, answer.paths, strict=True):
-                        paths[i] = found
+            for start in range(0, len(asking), size):
+                part = asking[start : start + size]
+                feasible = Feasible.around(space, values[part], locked=locked)
+                answer = self.answer(
+                    Question(feasible, scores[part], scorer, pace, twins[part], next_only)
+                )
+                dropped += answer.dropped
+                for i, found in zip(part, answer.paths, strict=True):
+                    paths[i] = found
                 pace.bank(len(part))
         for i, found in enumerate(paths):
             if not found:
                 stay(i, Outcome.TIMED_OUT, TOO_LATE)
         return Answer(paths, dropped)
+
+    def _scores_today(self, values: Floats, whole: Mask, pace: Pace) -> Floats:
+        """(n,) what the model says of people's rows; NaN for those without a value, or too late."""
+        scores, rows = np.full(len(values), np.nan), np.flatnonzero(whole)
+        with suppress(TimeUpError):
+            for part in pace.parts(len(rows)):
+                scores[rows[part]] = self.scorer_.score(values[rows[part]])
+        return scores
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "space_"):

@@ -63,6 +63,8 @@ class DiCE(Method):
     samples       rows that "random" tries at a time
     iterations    the most that "genetic" or "gradient" take; None: 500 and 5000, as in dice-ml
     random_state  the same seed gives the same rows, whoever else is asked about
+    checked       whether DiCE is held to the rules; if not, it's asked about encoded points, as in
+                  the StEP paper's experiments: see `published`
 
     DiCE is told which features may vary and within what range, for each person. What it returns
     against the rules nevertheless is dropped and counted.
@@ -80,6 +82,7 @@ class DiCE(Method):
         samples: int = 1000,
         iterations: int | None = None,
         random_state: int = 0,
+        checked: bool = True,
     ) -> None:
         self.paths = whole_number("paths", paths, 1)
         self.algorithm = choice("algorithm", algorithm, ALGORITHMS)
@@ -89,7 +92,7 @@ class DiCE(Method):
         self.samples = whole_number("samples", samples, 1)
         self.iterations = None if iterations is None else whole_number("iterations", iterations, 1)
         self.random_state = whole_number("random_state", random_state, 0)
-        self.is_published = False
+        self.checked = bool(checked)
 
     @classmethod
     def published(cls, paths: int = 3, random_state: int = 0) -> Self:
@@ -99,14 +102,12 @@ class DiCE(Method):
         1, whatever else their group says; posthoc sparsity 0.1; points as they are. Who gets
         fewer than `paths` gets none.
         """
-        method = cls(paths, random_state=random_state)
-        method.is_published = True
-        return method
+        return cls(paths, random_state=random_state, checked=False)
 
     @property
     def settings(self) -> dict[str, Any]:
         return {
-            "method": "DiCE.published" if self.is_published else "DiCE",
+            "method": "DiCE" if self.checked else "DiCE.published",
             "paths": self.paths,
             "algorithm": self.algorithm,
             "sparsity": self.sparsity,
@@ -116,21 +117,21 @@ class DiCE(Method):
         }
 
     def __repr__(self) -> str:
-        method = type(self).published if self.is_published else type(self)
+        method = type(self) if self.checked else type(self).published
         usual = {name: p.default for name, p in signature(method).parameters.items()}
         said = [f"{n}={getattr(self, n)!r}" for n in usual if getattr(self, n) != usual[n]]
         return f"{self.settings['method']}({', '.join(said)})"
 
     @property
     def honours_rules(self) -> bool:
-        return not self.is_published
+        return self.checked
 
     # ---- fit ------------------------------------------------------------------------------
 
     def _learn(self, table: ReferenceTable) -> None:
         library = _library()
         space, scorer = table.space, table.scorer
-        declare = _declared_points if self.is_published else _declared
+        declare = _declared if self.checked else _declared_points
         declared = declare(space, table.values)
         spread = float(table.scores.std()) or 1.0
         asked = library.Asked(declared, _Share(scorer, spread))
@@ -144,7 +145,7 @@ class DiCE(Method):
         elif self.algorithm == "gradient":
             explainer = _gradient(data, scorer, spread)
         self.declared_, self._data, self._explainer = declared, data, explainer
-        self._accepted = declared.rows[table.accepted]
+        self._accepted, self._spread = declared.rows[table.accepted], spread
 
     # ---- recourse -------------------------------------------------------------------------
 
@@ -171,14 +172,14 @@ class DiCE(Method):
             raise TimeUpError
         scorer = question.scorer
         rows, reason = self._found(person, scorer)
-        points = rows if self.is_published else self.space_.to_points(rows)
+        points = self.space_.to_points(rows) if self.checked else rows
         paths, dropped = offered(
             person,
             np.array([score]),
             [[point[None] for point in points]],
             scorer,
             self.paths,
-            checked=not self.is_published,
+            checked=self.checked,
             reason=reason,
         )
         return paths[0], dropped
@@ -188,7 +189,7 @@ class DiCE(Method):
         none = np.empty((0, len(self.declared_.levels)))
         start = person.start[0]
         seed = _seed(self.random_state, start)
-        if self.is_published:
+        if not self.checked:
             start = self.space_.to_points(person.start)[0]
             vary, low, high = np.arange(len(start)), *self.declared_.ends
         else:
@@ -198,24 +199,24 @@ class DiCE(Method):
         if self.algorithm == "random":
             rows = self._sampled(start, vary, low, high, seed, scorer)
             reason = f"DiCE found {len(rows)} rows that meet the goal by random sampling"
-            if self.is_published and len(rows) < self.paths:
+            if not self.checked and len(rows) < self.paths:
                 return none, reason
         else:
             try:
-                rows = self._searched(person, vary, low, high, seed)
+                rows = self._searched(person, vary, low, high, seed, scorer)
             except _library().Refusal as error:
                 return none, f"DiCE: {error}"
             reason = f"DiCE found {len(rows)} rows"
         if self.sparsity and self.algorithm != "genetic" and len(rows):
             sparser = _library().sparser
             rows = sparser(self.declared_, rows, start, self._data.reach, self._meets(scorer))
-            if not self.is_published:  # the search may go one unit past the person's own value
+            if self.checked:  # the search may go one unit past the person's own value
                 rows = np.clip(rows, person.lower, person.upper)
         return rows, reason
 
     def _meets(self, scorer: Scorer) -> Callable[[Floats], Mask]:
         """Whether rows, as they're declared to DiCE, meet the goal."""
-        score = scorer.score_points if self.is_published else scorer.score
+        score = scorer.score if self.checked else scorer.score_points
         return lambda rows: scorer.met(score(rows))
 
     def _permitted(self, person: Feasible) -> tuple[Any, Floats, Floats]:
@@ -253,7 +254,7 @@ class DiCE(Method):
         return rows
 
     def _searched(
-        self, person: Feasible, vary: Any, low: Floats, high: Floats, seed: int
+        self, person: Feasible, vary: Any, low: Floats, high: Floats, seed: int, scorer: Scorer
     ) -> Floats:
         """What one of the library's other searches finds."""
         declared, start = self.declared_, person.start[0]
@@ -265,6 +266,7 @@ class DiCE(Method):
         if self.algorithm == "gradient":
             how = explainer.limited(start, person.lower[0], person.upper[0], self.iterations)
         else:
+            explainer.model = _library().Asked(declared, _Share(scorer, self._spread))
             explainer.reachable = self._accepted[~person.stopped(self._accepted).any(axis=1)]
             if self.algorithm == "genetic" and self.iterations:
                 how["maxiterations"] = self.iterations

@@ -11,7 +11,7 @@ much can't change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -178,20 +178,19 @@ class FACE(Method):
     def answer(self, question: Question) -> Answer:
         feasible, scores, pace = question.feasible, question.scores, question.pace
         trails: list[list[Floats]] = []
-        known: dict[bytes, Nearest] = {}  # what was found for others with the same fixed values
+        find = self._trails if self.checked else self._published_trails
         for i in range(len(feasible)):
             if pace.expired:
                 break
             person = feasible.take(slice(i, i + 1))
-            found = self._trails(person, known) if self.checked else self._published_trails(person)
-            trails.append(found)
+            trails.append(find(person))
             pace.reached(i + 1)
         done = len(trails)
         routes, dropped = offered(
             feasible.take(slice(done)),
             scores[:done],
             trails,
-            question.scorer,
+            self.scorer_,  # about a few rows, which are in time to be shown
             self.paths,
             checked=self.checked,
             reason=(
@@ -205,19 +204,20 @@ class FACE(Method):
             routes.append([path] * self.paths)
         return Answer(routes, dropped)
 
-    def _trails(self, person: Feasible, known: dict[bytes, Nearest]) -> list[Floats]:
+    def _trails(self, person: Feasible) -> list[Floats]:
         """The lightest paths by rows that the person could become."""
         rows, point = self.rows_, self.space_.to_points(person.start)
         fixed = (person.lower == person.upper)[0]  # what never changes, and what is locked
         profile = person.start[0, fixed]
         alike = np.flatnonzero((rows.values[:, fixed] == profile).all(axis=1))
         key = fixed.tobytes() + profile.tobytes()
-        if key not in known:
-            known[key] = self._nearest(rows, alike)
+        nearest = rows.known.get(key)
+        if nearest is None:
+            nearest = rows.known[key] = self._nearest(rows, alike)
         entries = np.flatnonzero(~person.stopped(rows.values[alike]).any(axis=1))
         heads = rows.points[alike[entries]]
         joined, weights = self._joins(point, heads, np.linalg.norm(heads - point, axis=1))
-        found = known[key].lightest(entries[joined], weights)
+        found = nearest.lightest(entries[joined], weights)
         return [rows.points[alike[path]] for path in found if len(path) <= self.max_steps]
 
     def _published_trails(self, person: Feasible) -> list[Floats]:
@@ -245,6 +245,20 @@ class FACE(Method):
         return joined, self.rows_.weigh(tails, heads[joined], lengths[joined])
 
 
+class Memo(dict[bytes, Nearest]):
+    """What can be worked out again, so it isn't pickled and the oldest gives way to the newest."""
+
+    MOST = 256
+
+    def __setitem__(self, key: bytes, value: Nearest) -> None:
+        while len(self) >= self.MOST:
+            self.pop(next(iter(self), key), None)
+        super().__setitem__(key, value)
+
+    def __reduce__(self) -> tuple[type[Memo], tuple[()]]:
+        return Memo, ()
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The reference rows that paths go by, and how they may be joined."""
@@ -257,6 +271,8 @@ class Rows:
     """(n,) the positives"""
     weigh: Weigh
     one_way: OneWay
+    known: Memo = field(default_factory=Memo)
+    """what was worked out for rows with the same fixed values, for the next person with them"""
 
 
 def _stops(scorer: Scorer, values: Floats, ends: Mask) -> tuple[Floats, Mask]:

@@ -32,7 +32,7 @@ def read_row(step: StEP, row: Any) -> Floats:
     if np.isnan(values).any():
         gone = step.space_.schema.names[int(np.flatnonzero(np.isnan(values[0]))[0])]
         raise MissingValueError(f"{gone!r} has no value. A walk needs the whole row; fill it in.")
-    if not step.is_published:
+    if step.honours_rules:
         try:
             Feasible.around(step.space_, values)
         except BoundsError:

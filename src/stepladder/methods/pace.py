@@ -24,6 +24,9 @@ few, many models take as long as about a hundred."""
 SHARE = 0.1
 """What part of the time budget one question to the model may take."""
 
+FULL = 8.0
+"""For how many seconds a time budget has to be for people to come in full batches."""
+
 GROWTH = 8
 """By how much a question, or a batch of people, may be larger than the one before."""
 
@@ -86,12 +89,24 @@ class Pace:
             self._timed(stop - start, time.monotonic() - began)
             start = stop
 
-    def batches(self, people: NDArray[np.intp], most: int) -> Iterator[NDArray[np.intp]]:
-        """People, up to `most` at a time, to be answered when they come; none once time is up.
+    def crowd(self, most: int) -> int:
+        """How many of at most so many people to take on at once.
 
-        With a time budget the first comes alone, and then as many as take half of what is left at
-        the speed of those before: so most are done when it ends, instead of all half done.
+        Between two questions to the model nothing looks at the clock, and what is done there grows
+        with the people; so with little time they're fewer.
         """
+        if self._budget is None:
+            return most
+        return max(1, min(most, int(most * self._budget / FULL)))
+
+    def batches(self, people: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+        """All people at once, to be answered when they come.
+
+        With a time budget the first comes alone, then as many as take half of what is left at the
+        speed of those before, and none once it has ended: so most are done by then, instead of all
+        half done.
+        """
+        most = max(len(people), 1)
         start, size = 0, most if self._deadline is None else 1
         while start < len(people) and not self.expired:
             began = time.monotonic()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from copy import copy
 from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ from stepladder.methods.one_row import read_row
 from stepladder.methods.pace import Pace
 from stepladder.model.goal import Goal
 from stepladder.model.scores import needed, score
-from stepladder.privacy.pay import Guarantee, PayPerDirection
+from stepladder.privacy.pay import Guarantee
 from stepladder.result.offer import Asked, Offer
 from stepladder.result.path import Outcome, Path
 from stepladder.table import frames
@@ -197,7 +196,7 @@ class Walk:
     def lock(self, feature: str) -> None:
         """The person can't change this feature; no offer from now on will."""
         place = self._step.space_.schema.position(feature)
-        if self._step.is_published:
+        if not self._step.honours_rules:
             raise ParameterError(
                 "The published method knows no locks. Use sl.StEP() for walks with locks."
             )
@@ -342,7 +341,7 @@ class Walk:
         step = self._step
         values = np.concatenate([read_row(step, row) for row in rows])
         here = Feasible.around(step.space_, self._row, locked=self._locked)
-        kept = step.is_published or not here.broken(values).any()
+        kept = not step.honours_rules or not here.broken(values).any()
         if not kept or (values[0] != self._row[0]).any():
             return None
         scores, points = step.scorer_.score(values), step.space_.to_points(values)
@@ -357,7 +356,13 @@ class Walk:
             pace = Pace(1, progress=False, time_budget=None)
             labels = np.array(["this person"], dtype=object)
             try:
-                answer = self._planner.answer_all(self._row, labels, pace, self.locked)
+                answer = self._step.answer_all(
+                    self._row,
+                    labels,
+                    pace,
+                    self.locked,
+                    next_only=self._step.pays_per_answer,
+                )
                 self._plan = list(answer.paths[0])
             finally:
                 self._releases += pace.releases
@@ -367,18 +372,9 @@ class Walk:
         return self._plan
 
     @property
-    def _planner(self) -> StEP:
-        """What plans ahead; only the next step, where each is paid for."""
-        if not isinstance(self._step.privacy, PayPerDirection):
-            return self._step
-        planner = copy(self._step)
-        planner._next_only = True
-        return planner
-
-    @property
     def _unasked(self) -> bool:
         """Whether it would cost something to say more: a look at a walk never does."""
-        return self._plan is None and self._planner is not self._step
+        return self._plan is None and self._step.pays_per_answer
 
     def _offer(self, slot: int, path: Path) -> Offer:
         before, after = path.values[0], path.values[1]

@@ -6,10 +6,12 @@ time: a model that raises, or returns NaN or the wrong shape, is reported by nam
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -41,7 +43,8 @@ Parts = Callable[[int], Iterable[slice]]
 """How so many rows are cut into calls of the model."""
 
 
-def _at_once(count: int) -> Iterable[slice]:
+def at_once(count: int) -> Iterable[slice]:
+    """In one call, if there is anything to ask."""
     return [slice(0, count)] if count else []
 
 
@@ -61,7 +64,7 @@ class Scorer:
         # Names first: which columns don't fit says more than how many.
         self._order = None if self.takes_points else _trained_order(model, self.name, space)
         self._ask = self._asking()
-        self._parts: Parts = _at_once
+        self._parts: Parts = at_once
         self.desired = _desired(model, goal, self.name)
 
     def in_parts(self, parts: Parts) -> Scorer:
@@ -347,7 +350,7 @@ def _is_lightgbm(model: Any) -> bool:
 def _levels(model: Any, name: str, space: Space) -> dict[str, list[Any]]:
     """The columns that a LightGBM model was trained on as pandas' categories, if these aren't.
 
-    It keeps the levels of each, in the order of its columns, but not which columns they are of.
+    Of each it keeps the levels, in the order of its columns.
     """
     booster = getattr(model, "booster_", model) if _is_lightgbm(model) else None
     kept = getattr(booster, "pandas_categorical", None) or []
@@ -357,23 +360,23 @@ def _levels(model: Any, name: str, space: Space) -> dict[str, list[Any]]:
         return {}
     order = _trained_order(model, name, space) or template.columns
     levelled = {
-        feature.name: list(feature.levels or ())
+        feature.name: set(feature.levels or ())
         for feature in space.schema.features
         if not isinstance(feature, Numeric) and feature.columns == (feature.name,)
     }
-    found: dict[str, list[Any]] = {}
-    waiting = list(kept)
-    for column in order:
-        if waiting and column in levelled and set(levelled[column]) <= set(waiting[0]):
-            found[column] = list(waiting.pop(0))
-    if waiting:
-        raise ModelError(
-            f"The model {name} was trained on {len(kept)} columns of pandas' category dtype, one "
-            f"of them with the levels {listing(waiting[0])}, and the schema has no category with "
-            "levels among these. Make the schema's levels those, written as they are there, or "
-            "give a table whose columns have the category dtype (Parquet keeps it, CSV doesn't)."
-        )
-    return found
+    text = booster.model_to_string(num_iteration=1) if booster is not None else ""
+    noted = re.search(r"^\[categorical_feature: ([\d,]+)\]$", text, flags=re.MULTILINE)
+    columns = [order[int(index)] for index in noted[1].split(",")] if noted else []
+    for column, levels in zip_longest(columns, kept):
+        if column is None or not levelled.get(column, {object()}) <= set(levels or ()):
+            which = "one of them" if column is None else repr(column)
+            raise ModelError(
+                f"The model {name} was trained on {len(kept)} columns of pandas' category dtype, "
+                f"{which} with the levels {listing(levels or ())}, and the schema has no such "
+                "category. Make the schema's levels those, written as they are there, or give a "
+                "table whose columns have the category dtype (Parquet keeps it, CSV doesn't)."
+            )
+    return {column: list(levels) for column, levels in zip(columns, kept, strict=True)}
 
 
 def _is_regressor(model: Any) -> bool:
@@ -419,7 +422,7 @@ def _evaluating(model: Any, name: str) -> Any:
     """A torch module in evaluation mode, where a row's score doesn't depend on dropout or company.
 
     The caller's module may be in use elsewhere, so its mode is left alone: this is a copy with the
-    same weights, which further training changes in both.
+    same weights, which further training changes in both (a layer that is replaced it doesn't see).
     """
     tensors = [*model.parameters(), *model.buffers()]
     try:

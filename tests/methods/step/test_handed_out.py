@@ -260,7 +260,7 @@ def test_nothing_handed_out_leads_to_the_rows(library, pay, tmp_path):
     if pay == "once":  # then the method and its walks have forgotten the rows as well
         assert found([step, walk]) == []
     else:
-        assert found(step._held) != []
+        assert found(step.reference_.held) != []
 
 
 def test_a_public_space_lists_the_levels_of_the_schema():

@@ -24,8 +24,9 @@ from stepladder.errors import (
     SchemaError,
 )
 from stepladder.kernels.direction import directions
+from stepladder.methods import pace
 from stepladder.methods.pace import Pace
-from stepladder.methods.step import private
+from stepladder.methods.step.per_direction import Enquiry
 from stepladder.privacy import mechanism
 
 SCHEMA = sl.Schema(
@@ -214,7 +215,7 @@ def test_the_steps_paid_for_are_those_asked_for():
 def test_without_noise_a_direction_is_that_of_the_kernel(silent):
     step = fitted(sl.PayPerDirection(budget(), centres=CENTRES))
     person = sl.Feasible.of(step.space_, REJECTED.iloc[[0]])
-    enquiry = private.Enquiry(step._walker(), person, step.scorer_)
+    enquiry = Enquiry(step.planner, step.reference_.held, person, step.scorer_)
     here = step.space_.encode(REJECTED.iloc[[0]])[:, step.space_.changeable]
     found = enquiry.directions(np.repeat(here, 3, axis=0), Pace(1, False, None))
     positives, clusters = enquiry.positives
@@ -225,8 +226,8 @@ def test_without_noise_a_direction_is_that_of_the_kernel(silent):
 def test_only_positives_the_person_could_become_are_asked():
     step = fitted(sl.PayPerDirection(budget(), centres=CENTRES))
     person = sl.Feasible.of(step.space_, REJECTED.iloc[[0]])
-    enquiry = private.Enquiry(step._walker(), person, step.scorer_)
-    rows = np.clip(step._held.values, person.lower, person.upper)
+    enquiry = Enquiry(step.planner, step.reference_.held, person, step.scorer_)
+    rows = np.clip(step.reference_.held.values, person.lower, person.upper)
     reachable = step.scorer_.score(rows) >= bank.GOAL.threshold
     assert 0 < len(enquiry.positives[0]) == reachable.sum() < len(rows)
 
@@ -235,7 +236,7 @@ def test_a_row_outside_the_declared_range_counts_as_its_end():
     far = TRAIN.assign(savings=TRAIN["savings"] * 5)
     step = sl.StEP(privacy=sl.PayPerDirection(budget(), centres=CENTRES))
     step.fit(far, bank.score, schema=SCHEMA, goal=bank.GOAL)
-    assert np.abs(step._held.values[:, SCHEMA.position("savings")]).max() == 2
+    assert np.abs(step.reference_.held.values[:, SCHEMA.position("savings")]).max() == 2
 
 
 def test_a_budget_that_runs_out_keeps_what_was_paid_for():
@@ -324,7 +325,7 @@ def fitted(steps=6):
 
 def told(step, walk):
     offers = [str(offer) for offer in walk.directions()]
-    noise, where = step._held.multiplier, step._held.clusters.tolist()
+    noise, where = step.reference_.held.multiplier, step.reference_.held.clusters.tolist()
     print(json.dumps([walk.to_json(), offers, noise, where, walk.privacy.cost]))
 
 """
@@ -371,9 +372,11 @@ def test_centres_kept_in_a_file_are_paid_for_by_a_budget_that_has_not(tmp_path):
     first = fitted(sl.PayPerDirection(budget(), saved=file))
     again = budget(2.0)
     step = fitted(sl.PayPerDirection(again, saved=file))
-    assert (step._held.clusters == first._held.clusters).all()
+    assert (step.reference_.held.clusters == first.reference_.held.clusters).all()
     assert again.statement.releases == 4
-    assert step._held.multiplier == pytest.approx(again.multiplier(share=again.rest, queries=10))
+    assert step.reference_.held.multiplier == pytest.approx(
+        again.multiplier(share=again.rest, queries=10)
+    )
     spent = budget()
     fitted(sl.PayOnce(spent, saved=tmp_path / "all.json"))
     with pytest.raises(BudgetError, match="Nothing is left to spend"):
@@ -436,7 +439,6 @@ def test_a_table_without_positives_gives_itself_away_by_nothing(pay):
         ({"alpha": sl.Power(2)}, r"Power\(degree=2\) can't be used privately"),
         ({"alpha": sl.Volcano(degree=0.5)}, r"Volcano\(degree=0.5, cutoff=0.5\) can't be used"),
         ({"spare_clusters": 2}, "spare_clusters=2 walks from reference rows"),
-        ({"options": sl.Options.none()}, "The published method clusters and scales"),
     ],
 )
 @pytest.mark.parametrize("pay", [sl.PayOnce, sl.PayPerDirection])
@@ -589,9 +591,11 @@ def test_a_model_that_fails_on_reference_rows_tells_nothing_of_them():
     failing = True
     person = REJECTED[~REJECTED["owner"]].iloc[[0]]
     feasible = sl.Feasible.of(step.space_, person)
-    enquiry = private.Enquiry(step._walker(), feasible, step.scorer_)
+    enquiry = Enquiry(step.planner, step.reference_.held, feasible, step.scorer_)
     enquiry.directions(np.zeros((3, 8)), Pace(1, False, None))
-    rows = step.space_.to_frame(np.clip(step._held.values, feasible.lower, feasible.upper))
+    rows = step.space_.to_frame(
+        np.clip(step.reference_.held.values, feasible.lower, feasible.upper)
+    )
     unjudged = (rows["owner"] & (rows["job"] == "smith")).to_numpy()
     accepted = bank.score(rows) >= bank.GOAL.threshold
     assert len(enquiry.positives[0]) == (accepted & ~unjudged).sum() < accepted.sum()
@@ -608,7 +612,7 @@ def test_a_model_that_is_down_says_so_of_the_persons_own_row():
     step = sl.StEP(privacy=sl.PayPerDirection(budget(), centres=CENTRES))
     step.fit(TRAIN, model, schema=SCHEMA, goal=bank.GOAL)
     feasible = sl.Feasible.of(step.space_, REJECTED.iloc[[0]])
-    enquiry = private.Enquiry(step._walker(), feasible, step.scorer_)
+    enquiry = Enquiry(step.planner, step.reference_.held, feasible, step.scorer_)
     down = True
     with pytest.raises(ModelError, match=str(REJECTED.iloc[0]["income"])) as caught:
         enquiry.directions(np.zeros((3, 8)), Pace(1, False, None))
@@ -697,3 +701,21 @@ def test_the_settings_say_what_is_done():
     off = {name for name in ("sharpen", "refine", "replace") if not step.settings[name]}
     assert off == {"sharpen", "refine", "replace"}
     assert step.settings["clusterer"] == "public centres"
+
+
+@pytest.mark.parametrize("rows", [200, 400])
+def test_what_is_spent_in_time_does_not_tell_how_many_positives_there_are(rows, monkeypatch):
+    """A budget that would end while they're asked about: each is asked only once paid for."""
+    now = [0.0]
+
+    def slow(frame):
+        now[0] += 1e-3 * len(frame)
+        return in_pandas(frame)
+
+    money = budget()
+    monkeypatch.setattr(pace.time, "monotonic", lambda: now[0])
+    pay = sl.PayPerDirection(money, centres=TRAIN.head(3))
+    step = sl.StEP(privacy=pay).fit(TRAIN.head(rows), slow, schema=SCHEMA, goal=bank.GOAL)
+    result = step.recourse(REJECTED.head(1), time_budget=0.05)
+    assert money.statement.releases == 1
+    assert set(result.final["outcome"]) == {"timed_out"}

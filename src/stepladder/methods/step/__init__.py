@@ -1,14 +1,20 @@
 """StEP, Stepwise Explainable Paths: `method.py` is the way in.
 
-method.py     StEP: hyper-parameters, fit, recourse, walk
-reference.py  the positives and their clusters
-published.py  the authors' walk, to the letter
-default.py    ours, with its options: targets, then search, then refine and finish
-targets.py    the default's targets: the positives a person could become
-mixed.py      targets for people who could become none of them
-search.py     the default's walk
-refine.py     the default's nearer ends: change where it earns most
-finish.py     the default's last touches: nothing asked twice or in vain
+method.py         StEP: hyper-parameters, fit, recourse, walk
+planner.py        what its planners have in common
+clusters.py       partitions of the positives
+reference.py      the positives and their clusters
+default.py        the default planner, with its options: targets, then search, refine and finish
+  targets.py        the positives that a person could become
+  mixed.py          targets for people who could become none of them
+  search.py         following equation 1 toward them
+  refine.py         nearer ends: change where it earns most
+  finish.py         last touches: nothing asked twice or in vain
+published.py      the published planner: the authors' method, to the letter
+private.py        the private planners: a reference set that is bought once
+  per_direction.py  or directions, each of which is paid for
+  bought.py         what a budget buys of the positives
+why.py            why a person has no path
 """
 
 from stepladder.methods.step.default import Options

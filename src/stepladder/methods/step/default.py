@@ -8,24 +8,28 @@ to what it needs (`finish.py`).
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.kernels.alpha import Alpha
-from stepladder.methods.base import Question
+from stepladder.methods.base import TOO_LATE, Answer, Question, standing
 from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step import finish, refine
 from stepladder.methods.step.mixed import mixed
+from stepladder.methods.step.planner import Planner
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.search import Search, Trail
 from stepladder.methods.step.targets import Targets, reachable, share
 from stepladder.model.goal import Goal
 from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome, Path
-from stepladder.table.feasible import Feasible
-from stepladder.table.space import Floats
+from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.space import Floats, Space
+
+CLIP = 3.0
+"""How many standard deviations an outlier counts when clusters are formed."""
 
 FAR = 1000
 """Nobody is advised to take more steps than this."""
@@ -57,45 +61,95 @@ class Options:
     changeable: bool = True
     replace: bool = True
 
-    @classmethod
-    def none(cls) -> Options:
-        return cls(*[False] * 9)
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """The paths of some people, before the last touches."""
+
+    people: int
+    each: Feasible
+    """for each path, the set of the person whose it is"""
+    targets: Targets
+    trail: Trail
 
 
 @dataclass(frozen=True)
-class Default:
-    """How the default method walks, given its options."""
+class Default(Planner):
+    """The default planner: targets, then a search toward them, then the last touches."""
 
-    alpha: Alpha
-    step_size: float
-    max_steps: int
     options: Options
 
-    def walk(self, question: Question, reference: Reference) -> list[list[Path]]:
-        """The paths of n people, all advancing together."""
-        feasible, scorer, pace = question.feasible, question.scorer, question.pace
-        count, k = len(feasible), reference.slots
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"privacy": None, **asdict(self.options)}
+
+    def reference(self, found: Floats, space: Space) -> Reference:
+        values = allowed(space, found)
+        points = space.to_points(values)
+        changeable = self.options.changeable
+        seen = np.clip(points[:, space.changeable], -CLIP, CLIP) if changeable else points
+        return self._clustered(found, values, points, seen, space)
+
+    def answer(self, question: Question, reference: Reference) -> Answer:
+        """The paths of n people: first everybody's are found, then they're made as short as can be.
+
+        Without a time budget all people advance together; with one, as many as time allows.
+        """
+        pace, scorer = question.pace, question.scorer
+        count, k = len(question.feasible), reference.slots
+        found = [
+            self._search(question, people, reference) for people in pace.batches(np.arange(count))
+        ]
+        paths: list[list[Path]] = []
+        for part in found:
+            blame: dict[int, str] = {}
+            with suppress(TimeUpError):  # what is reached is good as it is, if not short
+                own = (part.trail, part.each, part.targets, reference, scorer)
+                finished(*own, self.options, self.parameters.step_size)
+                alone = np.flatnonzero(~part.targets.valid.reshape(part.people, -1).any(axis=1))
+                blame = _blame(alone, part.each.take(np.arange(part.people) * k), reference, scorer)
+            paths += self._paths(part, reference, blame, scorer, late=pace.expired)
+        for i in range(len(paths), count):
+            start, score = question.feasible.start[i], question.scores[i]
+            late = standing(scorer.space, start, score, Outcome.TIMED_OUT, TOO_LATE)
+            paths.append([late] * k)
+        return Answer(paths)
+
+    def _search(
+        self, question: Question, people: NDArray[np.intp], reference: Reference
+    ) -> Searched:
+        """Where some people's paths lead to."""
+        feasible, k, of = question.feasible.take(people), reference.slots, self.parameters
+        scorer, pace = question.scorer, question.pace
         targets = self._targets(feasible, reference, scorer, pace)
-        each = feasible.take(np.repeat(np.arange(count), k))
+        each = feasible.take(np.repeat(np.arange(len(people)), k))
         search = Search(
-            self.alpha, self.step_size, self.max_steps, self.options.latent, self.options.sharpen
+            of.alpha, of.step_size, of.max_steps, self.options.latent, self.options.sharpen
         )
-        trail = search.walk(each, np.repeat(question.scores, k), targets, reference, scorer, pace)
-        blame: dict[int, str] = {}
-        with suppress(TimeUpError):  # what is reached is good as it is, if not as short as could be
-            self.finish(trail, each, targets, reference, scorer)
-            alone = np.flatnonzero(~targets.valid.reshape(count, -1).any(axis=1))
-            blame = _blame(alone, feasible, reference, scorer)
-        late = pace.expired
+        scores = np.repeat(question.scores[people], k)
+        trail = search.walk(each, scores, targets, reference, scorer, pace)
+        return Searched(len(people), each, targets, trail)
+
+    def _paths(
+        self,
+        part: Searched,
+        reference: Reference,
+        blame: dict[int, str],
+        scorer: Scorer,
+        *,
+        late: bool,
+    ) -> list[list[Path]]:
+        """Each person's paths as data."""
+        trail, k = part.trail, reference.slots
         points = np.split(
             scorer.space.to_points(np.concatenate(trail.values)), np.cumsum(trail.steps + 1)[:-1]
         )
-        goal = scorer.goal
+        told = part.targets, reference, blame, late, scorer.goal
         paths = [
-            Path(*self._ending(path, trail, targets, reference, blame, late, goal), *rows)
+            Path(*self._ending(path, trail, *told), *rows)
             for path, rows in enumerate(zip(trail.values, points, trail.scores, strict=True))
         ]
-        return [paths[i * k : (i + 1) * k] for i in range(count)]
+        return [paths[i : i + k] for i in range(0, len(paths), k)]
 
     def _targets(
         self, feasible: Feasible, reference: Reference, scorer: Scorer, pace: Pace
@@ -140,60 +194,6 @@ class Default:
         targets.points[paths, 0] = feasible.space.to_points(rows[met])[:, reference.columns]
         targets.valid[paths, 0] = True
 
-    def finish(
-        self,
-        trail: Trail,
-        feasible: Feasible,
-        targets: Targets | None,
-        reference: Reference,
-        scorer: Scorer,
-    ) -> None:
-        """Bring paths that reached the goal nearer, pare them down and lay them again. In place.
-
-        Without targets nothing is refined.
-        """
-        done, options = np.flatnonzero(trail.reached), self.options
-        if not len(done) or not (options.shorten or options.refine or options.take_back):
-            return
-        own, steps = feasible.take(done), trail.steps[done]
-        trails = [trail.values[path].copy() for path in done]
-        walked = np.array([rows[-1] for rows in trails])
-        ends, turned = walked, done[:0]
-        if options.shorten:
-            ends = finish.shortened(trail, ends, done, feasible, scorer)
-        if options.refine and targets is not None:
-            own_targets = targets.take(done)
-            nearer = refine.refined(ends, walked, done, own_targets, own, reference, scorer)
-            turned = self._layable(nearer, walked, own, steps)
-            ends = ends.copy()
-            ends[turned] = nearer[turned]
-        if options.take_back:
-            ends = finish.taken_back(ends, own, reference.weights, scorer)
-        for rows, end in zip(trails, ends, strict=True):
-            rows[-1] = end
-        lines = finish.straight(own.take(turned), ends[turned], steps[turned])
-        for path, rows in zip(turned, lines, strict=True):
-            trails[path] = rows
-        if options.refine or options.take_back:
-            trails = finish.laid(trails, ends, scorer.space, self.step_size)
-        finish.replay(trail, done, trails, scorer)
-
-    def _layable(
-        self, ends: Floats, walked: Floats, feasible: Feasible, steps: NDArray[np.int64]
-    ) -> NDArray[np.intp]:
-        """Which ends a straight line of as many steps as the walk took reaches, in steps as small.
-
-        Categories don't count: a level is there or not, however small the steps.
-        """
-        space = feasible.space
-        ordered = space.columns_of(lambda feature: feature.ordered)
-        start = space.to_points(feasible.start)[:, ordered]
-        new, old = (
-            np.linalg.norm(space.to_points(rows)[:, ordered] - start, axis=1) / steps
-            for rows in (ends, walked)
-        )
-        return np.flatnonzero(new <= np.maximum(old, self.step_size) * (1 + 1e-9))
-
     def _ending(
         self,
         path: int,
@@ -223,7 +223,7 @@ class Default:
             targets.points[path][targets.valid[path]] - trail.latent[path][reference.columns],
             axis=1,
         ).min()
-        more = left / self.step_size
+        more = left / self.parameters.step_size
         way_out = (
             f"{left:.1f} away: allow about {int(np.ceil(more))} more"
             if more <= FAR
@@ -233,6 +233,63 @@ class Default:
             f"the score is {goal.shown(score)} after {steps} steps, the most allowed; a row that "
             f"meets the goal is {way_out}"
         )
+
+
+def finished(
+    trail: Trail,
+    feasible: Feasible,
+    targets: Targets | None,
+    reference: Reference,
+    scorer: Scorer,
+    options: Options,
+    step_size: float,
+) -> None:
+    """Bring paths that reached the goal nearer, pare them down and lay them again. In place.
+
+    Without targets nothing is refined.
+    """
+    done = np.flatnonzero(trail.reached)
+    if not len(done) or not (options.shorten or options.refine or options.take_back):
+        return
+    own, steps = feasible.take(done), trail.steps[done]
+    trails = [trail.values[path].copy() for path in done]
+    walked = np.array([rows[-1] for rows in trails])
+    ends, turned = walked, done[:0]
+    if options.shorten:
+        ends = finish.shortened(trail, ends, done, feasible, scorer)
+    if options.refine and targets is not None:
+        own_targets = targets.take(done)
+        nearer = refine.refined(ends, walked, done, own_targets, own, reference, scorer)
+        turned = _layable(nearer, walked, own, steps, step_size)
+        ends = ends.copy()
+        ends[turned] = nearer[turned]
+    if options.take_back:
+        ends = finish.taken_back(ends, own, reference.weights, scorer)
+    for rows, end in zip(trails, ends, strict=True):
+        rows[-1] = end
+    lines = finish.straight(own.take(turned), ends[turned], steps[turned])
+    for path, rows in zip(turned, lines, strict=True):
+        trails[path] = rows
+    if options.refine or options.take_back:
+        trails = finish.laid(trails, ends, scorer.space, step_size)
+    finish.replay(trail, done, trails, scorer)
+
+
+def _layable(
+    ends: Floats, walked: Floats, feasible: Feasible, steps: NDArray[np.int64], step_size: float
+) -> NDArray[np.intp]:
+    """Which ends a straight line of as many steps as the walk took reaches, in steps as small.
+
+    Categories don't count: a level is there or not, however small the steps.
+    """
+    space = feasible.space
+    ordered = space.columns_of(lambda feature: feature.ordered)
+    start = space.to_points(feasible.start)[:, ordered]
+    new, old = (
+        np.linalg.norm(space.to_points(rows)[:, ordered] - start, axis=1) / steps
+        for rows in (ends, walked)
+    )
+    return np.flatnonzero(new <= np.maximum(old, step_size) * (1 + 1e-9))
 
 
 def _blame(

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 from zlib import crc32
 
 import numpy as np
 
-from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.direction import cluster_direction
-from stepladder.methods.base import Question
+from stepladder.methods.base import Answer, Question
 from stepladder.methods.pace import TimeUpError
 from stepladder.methods.step.clusters import Labels
+from stepladder.methods.step.planner import Planner
 from stepladder.methods.step.reference import Reference
 from stepladder.model.goal import Goal
 from stepladder.result.path import Outcome, Path
@@ -90,16 +91,23 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Published:
-    """The published walk: a direction, a step of fixed length, a look, and so on."""
+class Published(Planner):
+    """The published planner: a direction, a step of fixed length, a look, and so on."""
 
-    alpha: Alpha
-    step_size: float
-    max_steps: int
+    name: ClassVar[str] = "StEP.published"
+    honours_rules: ClassVar[bool] = False
+
     noise: float
-    random_state: int
 
-    def walk(self, question: Question, reference: Reference) -> list[list[Path]]:
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"noise": self.noise}
+
+    def reference(self, found: Floats, space: Space) -> Reference:
+        points = space.to_points(found)
+        return self._clustered(found, found, points, points, space)
+
+    def answer(self, question: Question, reference: Reference) -> Answer:
         """The paths of n people, all advancing together; of their rules only the changes count."""
         starts, scores = question.feasible.start, question.scores
         scorer, pace = question.scorer, question.pace
@@ -110,7 +118,7 @@ class Published:
         went, walked, scored = [going], [points], [scores[going // k]]
         timed_out = False
         random = self._generators(starts, question.twins)
-        for _ in range(self.max_steps):
+        for _ in range(self.parameters.max_steps):
             timed_out = pace.expired
             if timed_out or not len(going):
                 break
@@ -147,7 +155,7 @@ class Published:
                 rows[part], row_scores[part], falls_short, timed_out, scorer.goal
             )
             paths.append(Path(outcome, reason, values[part], rows[part], row_scores[part]))
-        return [paths[i : i + k] for i in range(0, count, k)]
+        return Answer([paths[i : i + k] for i in range(0, count, k)])
 
     def _generators(self, starts: Floats, twins: Labels) -> list[np.random.Generator]:
         """Where each person's noise comes from, whoever else with another row is asked about."""
@@ -155,7 +163,7 @@ class Published:
             return []
         rows = [crc32(start.tobytes()) for start in starts]
         return [
-            np.random.default_rng((self.random_state, row, twin))
+            np.random.default_rng((self.parameters.random_state, row, twin))
             for row, twin in zip(rows, twins.tolist(), strict=True)
         ]
 
@@ -168,10 +176,12 @@ class Published:
         toward, start = np.empty_like(here), 0
         for positives, size in zip(reference.prepared, np.bincount(cluster), strict=False):
             own = slice(start, start + size)
-            toward[own] = cluster_direction(here[own], positives, self.alpha)
+            toward[own] = cluster_direction(here[own], positives, self.parameters.alpha)
             start += size
         sizes = np.linalg.norm(toward, axis=1, keepdims=True)
-        toward *= np.divide(self.step_size, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+        toward *= np.divide(
+            self.parameters.step_size, sizes, out=np.zeros_like(sizes), where=sizes > 0
+        )
         moves = np.zeros_like(points)
         moves[:, reference.columns] = toward
         return moves

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from stepladder.methods.step.clusters import Labels, outlying
 from stepladder.result.path import Outcome, Path
 from stepladder.table.feasible import Feasible, allowed
 from stepladder.table.space import Floats, Mask, Space
+
+if TYPE_CHECKING:
+    from stepladder.methods.step.bought import Held
 
 Distance = Literal["euclidean", "mahalanobis"] | Mapping[str, float]
 
@@ -40,6 +43,8 @@ class Reference:
     ranges: Floats | None = None
     """(features, 2) what the schema declares each feature to lie within, where the rows are made
     up: then values beyond those of the rows are worth a try too"""
+    held: Held | None = None
+    """the real positives, where only noisy sums may be asked about them"""
 
     @cached_property
     def prepared(self) -> list[Positives]:

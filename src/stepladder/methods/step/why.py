@@ -147,7 +147,7 @@ def why_not(
     locked = (locked,) if isinstance(locked, str) else tuple(locked)
     if not isinstance(step, StEP):
         raise ParameterError(f"why_not asks a fitted sl.StEP; got {step!r}.")
-    if step.is_published:
+    if not step.honours_rules:
         raise ParameterError(
             "The published method doesn't keep all rules, so they can't be what is in the way. "
             "Ask with sl.StEP()."

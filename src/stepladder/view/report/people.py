@@ -68,7 +68,7 @@ def _why(alone: Recourse, plan: words.Plan, step: StEP | None) -> WhyNot | None:
     """What would open a route to someone who has none, where a method is there to be asked."""
     path = alone.routes[0][0]
     unreachable = alone.best_at(0)[1] is Outcome.UNREACHABLE
-    if step is None or plan.routes or not unreachable or step.is_published or step.is_private:
+    if step is None or plan.routes or not unreachable or not step.honours_rules or step.is_private:
         return None
     row = alone.space.to_frame(path.values[:1], alone.template)
     why = why_not(step, row, most_rows=MOST_ROWS)
