@@ -125,7 +125,7 @@ def test_projecting_is_clipping_and_projecting_again_changes_nothing(situation):
 def test_snapping_a_snapped_row_changes_nothing(situation):
     feasible, _, points = situation
     rows = feasible.snap(points)
-    assert (feasible.rounded(rows) == rows).all()
+    assert (feasible.repair(rows) == rows).all()
     assert (feasible.snap(feasible.space.to_points(rows)) == rows).all()
 
 
@@ -147,7 +147,7 @@ def test_blocked_by_names_exactly_the_features_that_projecting_would_move(situat
     feasible, people, _ = situation
     others = people.iloc[::-1] if len(people) > 1 else people
     values = feasible.space.read(others)
-    moved = np.clip(values, feasible.lower, feasible.upper) != values
+    moved = np.clip(values, *feasible.limits) != values
     names = feasible.space.schema.names
     expected = [tuple(n for n, m in zip(names, row, strict=True) if m) for row in moved]
     assert feasible.blocked_by(others) == expected
@@ -376,11 +376,11 @@ def test_a_bound_finer_than_its_decimals_or_than_a_float_has_an_allowed_value_in
     schema = sl.Schema([sl.Numeric("a", decimals=decimals, bounds=(-end, end))])
     frame = pd.DataFrame({"a": [0.0, 1.0 if end > 1 else 0.05]}).astype(dtype)
     feasible = Feasible.of(sl.Space.fit(schema, frame), frame.head(1))
-    assert -end <= feasible.lower[0, 0] <= 0.0 <= feasible.upper[0, 0] <= end
-    both = np.array([feasible.lower[0], feasible.upper[0]])
+    assert -end <= feasible.limits[0][0, 0] <= 0.0 <= feasible.limits[1][0, 0] <= end
+    both = np.array([feasible.limits[0][0], feasible.limits[1][0]])
     assert not feasible.broken(both).any()
     step = max(10.0**-decimals, end * float(np.finfo(dtype).eps))
-    assert end - feasible.upper[0, 0] <= 2 * step
+    assert end - feasible.limits[1][0, 0] <= 2 * step
 
 
 @given(st.floats(-1e18, 1e18), st.integers(0, 12))

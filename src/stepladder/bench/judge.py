@@ -50,5 +50,6 @@ def valid(result: Recourse, scorer: Scorer) -> Mask:
 def _breaks(feasible: Feasible, person: int, values: Floats) -> bool:
     """Whether a row lies outside the person's feasible set, by more than rounding."""
     slack = feasible.space.dust
-    low, high = feasible.lower[person] - slack, feasible.upper[person] + slack
+    lower, upper = feasible.limits
+    low, high = lower[person] - slack, upper[person] + slack
     return bool(((values < low) | (values > high)).any())

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from stepladder.checks import finite, whole_number
 from stepladder.errors import ParameterError
-from stepladder.methods.base import Answer, Method, Question, ReferenceTable, offered, standing
+from stepladder.methods.base import Answer, Method, Question, ReferenceTable, standing
 from stepladder.methods.pace import TimeUpError
+from stepladder.methods.trails import offered
 from stepladder.methods.vae import Network, Singles, train
 from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome
@@ -223,7 +224,7 @@ class CCHVAE(Method):
         values = allowed(space, space.to_values(points.reshape(-1, width)))
         values = np.where(np.abs(values - each.start) <= space.dust, each.start, values)
         met = scorer.met(scorer.score(values)).reshape(count, samples)
-        fits = ~each.broken(values).any(axis=1).reshape(count, samples)
+        fits = each.keeps(values).reshape(count, samples)
         shown = space.to_points(values).reshape(points.shape)
         away = np.linalg.norm(shown - space.to_points(people.start)[:, None], axis=2)
         return [

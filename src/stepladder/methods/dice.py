@@ -29,10 +29,10 @@ from stepladder.methods.base import (
     Method,
     Question,
     ReferenceTable,
-    offered,
     standing,
 )
 from stepladder.methods.pace import TimeUpError
+from stepladder.methods.trails import offered
 from stepladder.model.goal import Goal
 from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome, Path
@@ -211,7 +211,7 @@ class DiCE(Method):
             sparser = _library().sparser
             rows = sparser(self.declared_, rows, start, self._data.reach, self._meets(scorer))
             if self.checked:  # the search may go one unit past the person's own value
-                rows = np.clip(rows, person.lower, person.upper)
+                rows = np.clip(rows, *person.limits)
         return rows, reason
 
     def _meets(self, scorer: Scorer) -> Callable[[Floats], Mask]:
@@ -223,14 +223,14 @@ class DiCE(Method):
         """Which columns may vary, and from where to where: within the table, on DiCE's grid."""
         declared, fine = self.declared_, 10.0**self.declared_.decimals
         low, high = declared.ends
-        low = np.maximum(person.lower[0], low)
-        high = np.minimum(person.upper[0], high)
+        lower, upper = (end[0] for end in person.limits)
+        low, high = np.maximum(lower, low), np.minimum(upper, high)
         if self.algorithm == "random":
             low = np.ceil(low * fine - 1e-9) / fine
             # The library draws up to one unit beyond the end, unless numbers are whole.
             high = np.floor(high * fine + 1e-9) / fine - np.where(declared.decimals, 1 / fine, 0.0)
         low, high = (np.where(declared.levels, 0, low), np.where(declared.levels, 1, high))
-        free = (person.lower[0] < person.upper[0]) & (low <= high)
+        free = (lower < upper) & (low <= high)
         return np.flatnonzero(free), low, high
 
     def _sampled(
@@ -264,7 +264,7 @@ class DiCE(Method):
         limits = {names[c]: [low[c], high[c]] for c in vary if not declared.levels[c]}
         how: dict[str, Any] = {"permitted_range": limits}
         if self.algorithm == "gradient":
-            how = explainer.limited(start, person.lower[0], person.upper[0], self.iterations)
+            how = explainer.limited(start, *(end[0] for end in person.limits), self.iterations)
         else:
             explainer.model = _library().Asked(declared, _Share(scorer, self._spread))
             explainer.reachable = self._accepted[~person.stopped(self._accepted).any(axis=1)]

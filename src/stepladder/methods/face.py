@@ -24,7 +24,6 @@ from stepladder.methods.base import (
     Method,
     Question,
     ReferenceTable,
-    offered,
     standing,
 )
 from stepladder.methods.graphs import (
@@ -41,6 +40,7 @@ from stepladder.methods.graphs import (
     Within,
     nearest_ends,
 )
+from stepladder.methods.trails import offered
 from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome
 from stepladder.table.feasible import Feasible, allowed
@@ -207,7 +207,8 @@ class FACE(Method):
     def _trails(self, person: Feasible) -> list[Floats]:
         """The lightest paths by rows that the person could become."""
         rows, point = self.rows_, self.space_.to_points(person.start)
-        fixed = (person.lower == person.upper)[0]  # what never changes, and what is locked
+        lower, upper = person.limits
+        fixed = (lower == upper)[0]  # what never changes, and what is locked
         profile = person.start[0, fixed]
         alike = np.flatnonzero((rows.values[:, fixed] == profile).all(axis=1))
         key = fixed.tobytes() + profile.tobytes()

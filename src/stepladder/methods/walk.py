@@ -341,7 +341,7 @@ class Walk:
         step = self._step
         values = np.concatenate([read_row(step, row) for row in rows])
         here = Feasible.around(step.space_, self._row, locked=self._locked)
-        kept = not step.honours_rules or not here.broken(values).any()
+        kept = not step.honours_rules or here.keeps(values).all()
         if not kept or (values[0] != self._row[0]).any():
             return None
         scores, points = step.scorer_.score(values), step.space_.to_points(values)

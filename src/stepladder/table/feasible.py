@@ -1,8 +1,10 @@
 """The feasible set of a person: all rows they could become.
 
-Every rule is an interval around the row they have today: a feature that never changes keeps its
-value, a one-way feature stays on its side of it, and bounds hold. So the set is a box, and
-projecting onto it is clipping. One `Feasible` holds the sets of many people, row by row.
+It answers three questions, and who plans asks no others: its `limits`, a box around it; which rows
+it `keeps`; and the row nearest to another that it does keep (`repair`). Today every rule is an
+interval around the row that a person has: a feature that never changes keeps its value, a one-way
+feature stays on its side of it, and bounds hold. So the set is a box, less the values that nobody
+can have. One `Feasible` holds the sets of many people, row by row.
 """
 
 from __future__ import annotations
@@ -38,15 +40,15 @@ class Violation:
 
 @dataclass(frozen=True, eq=False)
 class Feasible:
-    """The feasible sets of n people: `start` (n, features) and the box around each.
+    """The feasible sets of n people: `start` (n, features) and the `limits` of each.
 
     Methods take one row for each of the n people, or any number of rows if n is 1.
     """
 
     space: Space
     start: Floats
-    lower: Floats
-    upper: Floats
+    limits: tuple[Floats, Floats]
+    """the lowest and the highest value of each feature: two (n, features)"""
 
     @classmethod
     def of(cls, space: Space, frame: Frame, *, locked: Iterable[str] = ()) -> Feasible:
@@ -86,19 +88,25 @@ class Feasible:
             highest = np.maximum(_inside(space, feature, high, -np.inf), start[:, f])
             lower[:, f] = start[:, f] if held_low else lowest
             upper[:, f] = start[:, f] if held_high else highest
-        return cls(space, start, lower, upper)
+        return cls(space, start, (lower, upper))
 
     def __len__(self) -> int:
         return len(self.start)
 
     def take(self, rows: NDArray[np.intp] | slice) -> Feasible:
         """The sets of some of the people, in that order; one may be taken often."""
-        return Feasible(self.space, self.start[rows], self.lower[rows], self.upper[rows])
+        lower, upper = self.limits
+        return Feasible(self.space, self.start[rows], (lower[rows], upper[rows]))
+
+    def holding(self, features: Mask, rows: Floats) -> Feasible:
+        """The same sets with some features (features,) held at what rows (n, features) have."""
+        lower, upper = (np.where(features, rows, end) for end in self.limits)
+        return Feasible(self.space, self.start, (lower, upper))
 
     @cached_property
     def box(self) -> tuple[Floats, Floats]:
-        """The lowest and the highest feasible point in each column: two (n, columns)."""
-        return _encoded_box(self.space, self.start, self.lower, self.upper)
+        """The limits of points: two (n, columns)."""
+        return _encoded_box(self.space, self.start, *self.limits)
 
     def project(self, points: Floats) -> Floats:
         """π: the nearest point of the feasible set."""
@@ -110,26 +118,28 @@ class Feasible:
         One category, whole numbers and ordinal levels; what hasn't moved keeps the very value
         the person has.
         """
-        return self.rounded(self.space.to_values(self.project(points), tidy=False))
+        return self.repair(self.space.to_values(self.project(points), tidy=False))
 
-    def rounded(self, values: Floats) -> Floats:
-        """Values moved to allowed ones (as `snap`, for rows that are already values)."""
-        rows = np.clip(allowed(self.space, values), self.lower, self.upper)
+    def repair(self, values: Floats) -> Floats:
+        """The nearest rows that are kept (as `snap`, for rows that are values already)."""
+        rows = np.clip(allowed(self.space, values), *self.limits)
         moved = np.abs(values - self.start)
         stays = moved <= np.maximum(np.abs(values - rows), self.space.dust)
         return np.where(stays, self.start, rows)
 
+    def keeps(self, values: Floats) -> Mask:
+        """Which rows keep every rule: a mask (rows,)."""
+        return np.asarray(~self.broken(values).any(axis=1))
+
     def broken(self, values: Floats) -> Mask:
-        """Which features of which rows break a rule: a mask (rows, features)."""
+        """Which features of which rows break a rule, to name them: a mask (rows, features)."""
         odd = values != allowed(self.space, values)
         return np.asarray((self.stopped(values) | odd) & (values != self.start))
 
     def check(self, frame: Frame) -> list[Violation]:
         """Every rule that the rows of `frame` break, by name; empty if none."""
         values = self._fits(self.space.read(frame))
-        start, lower, upper = (
-            np.broadcast_to(a, values.shape) for a in (self.start, self.lower, self.upper)
-        )
+        start, lower, upper = (np.broadcast_to(a, values.shape) for a in (self.start, *self.limits))
         labels, found = frames.labels(frame), []
         for row, f in np.argwhere(self.broken(values)):
             feature = self.space.schema.features[f]
@@ -146,8 +156,9 @@ class Feasible:
         return [tuple(names[row]) for row in stopped]
 
     def stopped(self, values: Floats) -> Mask:
-        """Which features of which rows lie outside the feasible set: a mask (rows, features)."""
-        return (values < self.lower) | (values > self.upper)
+        """Which features of which rows lie beyond the limits: a mask (rows, features)."""
+        lower, upper = self.limits
+        return (values < lower) | (values > upper)
 
     def _fits(self, rows: Floats) -> Floats:
         if len(self) not in (1, len(rows)):

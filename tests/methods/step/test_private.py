@@ -227,7 +227,7 @@ def test_only_positives_the_person_could_become_are_asked():
     step = fitted(sl.PayPerDirection(budget(), centres=CENTRES))
     person = sl.Feasible.of(step.space_, REJECTED.iloc[[0]])
     enquiry = Enquiry(step.planner, step.reference_.held, person, step.scorer_)
-    rows = np.clip(step.reference_.held.values, person.lower, person.upper)
+    rows = np.clip(step.reference_.held.values, *person.limits)
     reachable = step.scorer_.score(rows) >= bank.GOAL.threshold
     assert 0 < len(enquiry.positives[0]) == reachable.sum() < len(rows)
 
@@ -593,9 +593,7 @@ def test_a_model_that_fails_on_reference_rows_tells_nothing_of_them():
     feasible = sl.Feasible.of(step.space_, person)
     enquiry = Enquiry(step.planner, step.reference_.held, feasible, step.scorer_)
     enquiry.directions(np.zeros((3, 8)), Pace(1, False, None))
-    rows = step.space_.to_frame(
-        np.clip(step.reference_.held.values, feasible.lower, feasible.upper)
-    )
+    rows = step.space_.to_frame(np.clip(step.reference_.held.values, *feasible.limits))
     unjudged = (rows["owner"] & (rows["job"] == "smith")).to_numpy()
     accepted = bank.score(rows) >= bank.GOAL.threshold
     assert len(enquiry.positives[0]) == (accepted & ~unjudged).sum() < accepted.sum()

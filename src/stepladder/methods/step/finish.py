@@ -116,7 +116,7 @@ def between(feasible: Feasible, ends: Floats, shares: Floats) -> Floats:
     gone = np.where(unordered, shares > 0.5, shares)
     rows = start + gone * (ends[:, None] - start)
     many = feasible.take(np.repeat(np.arange(len(ends)), shares.shape[1]))
-    return many.rounded(rows.reshape(-1, rows.shape[2])).reshape(rows.shape)
+    return many.repair(rows.reshape(-1, rows.shape[2])).reshape(rows.shape)
 
 
 def straight(feasible: Feasible, ends: Floats, steps: Counts) -> list[Floats]:

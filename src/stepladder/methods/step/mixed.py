@@ -142,7 +142,7 @@ def _improved(
             break
         part = slice(start, start + max(1, AT_ONCE // len(tried)))
         many = np.repeat(rows[part][:, None], len(tried), axis=1)
-        low, high = each.lower[part][:, features], each.upper[part][:, features]
+        low, high = (end[part][:, features] for end in each.limits)
         many[:, np.arange(len(tried)), features] = np.clip(values, low, high)
         margins = _margins(many, scorer)
         best = np.arange(len(many)), margins.argmax(axis=1)

@@ -211,12 +211,7 @@ class PerDirection(Private):
             # First by features that no path before has used, so that routes differ.
             for fixed in (used, np.zeros_like(used)) if used.any() else (used,):
                 row, margin = here.copy(), margins_of(here, scorer)
-                free = replace(
-                    own,
-                    lower=np.where(fixed, here, own.lower),
-                    upper=np.where(fixed, here, own.upper),
-                )
-                climb(row, margin, free, tried, scorer, pace)
+                climb(row, margin, own.holding(fixed, here), tried, scorer, pace)
                 if margin[0] >= 0:
                     aims[path] = space.to_points(row)[0]
                     used |= (row != here)[0]
@@ -308,7 +303,7 @@ class Enquiry:
         each for itself, for an error would tell of them.
         """
         held, space = self.held, self.scorer.space
-        rows = np.clip(held.values, self.person.lower, self.person.upper)
+        rows = np.clip(held.values, *self.person.limits)
         aimed_at = np.ones(len(rows), dtype=bool)
         if self.planner.options.project:
             aimed_at = self._meet_goal(rows)

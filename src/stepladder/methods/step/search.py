@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.kernels.alpha import Alpha
-from stepladder.kernels.centre import centres
+from stepladder.kernels.direction import centres
 from stepladder.kernels.distance import Metric, place
 from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.reference import Reference

@@ -1,4 +1,4 @@
-"""What every method shares: paths are offered only as a person would see them."""
+"""What a baseline found is offered only as a person would see it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import stepladder as sl
-from stepladder.methods.base import offered
+from stepladder.methods.trails import offered
 from stepladder.model.scorer import Scorer
 
 FRAME = pd.DataFrame(

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepladder.kernels.alpha import Power, Sloped, Unit, Volcano
-from stepladder.kernels.centre import centres
-from stepladder.kernels.direction import directions
+from stepladder.kernels.direction import centres, directions
 from stepladder.kernels.distance import weighting
 
 
