@@ -1,7 +1,8 @@
 """Build the wheel and the sdist into dist/, check them, and try the wheel: `make dist`.
 
-A release is made from a clone, so git knows which files belong in it. The wheel is installed without
-extras in an empty environment, far from this checkout, and runs the README's quick start there.
+A release is made from a clone, so git knows which files belong in it. The wheel is installed
+without extras in an empty environment, away from this checkout, and runs the README's quick start
+there.
 """
 
 from __future__ import annotations
@@ -24,15 +25,18 @@ CONSTRAINTS = ROOT / "constraints.txt"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 METADATA = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 
-# Every public name, because names that are loaded lazily could need an extra without anyone noticing.
+SHIPPED = ("src/", "tests/", "benchmarks/", "scripts/", "docs/")
+SHIPPED_FILES = {"pyproject.toml", "constraints.txt", "Makefile", "README.md", "LICENSE"}
+
+# Every public name: one that is loaded lazily could need an extra without anyone noticing.
 IMPORT_CHECK = """
 import stepladder
 for name in stepladder.__all__:
     getattr(stepladder, name)
 print(stepladder.__version__, stepladder.__file__)
 """
-# Appended to the quick start: running through isn't enough, it has to find paths. (Not for everyone:
-# one of its 211 applicants earns more than any reference row that the model accepts.)
+# Appended to the quick start: running through isn't enough, it has to find paths. (Not for
+# everyone: one of its 211 applicants earns more than any reference row that the model accepts.)
 OUTCOME_CHECK = """
 success = result.metrics()["success"].iloc[0]
 assert success > 0.99, f"only {success:.3f} of the people in the quick start have a path"
@@ -73,19 +77,15 @@ def tracked_files() -> set[str]:
 def build(folder: Path) -> tuple[Path, Path]:
     """Build the sdist and, from it, the wheel; the checkout itself has to give the same wheel."""
     shutil.rmtree(DIST, ignore_errors=True)
-    builder = [sys.executable, "-m", "build", "--outdir"]
+    builder: list[str | Path] = [sys.executable, "-m", "build", "--outdir"]
     hint = "If 'build' is missing: pip install -c constraints.txt -e '.[release]'"
     say("Building the sdist, and the wheel from it")
     run([*builder, DIST, ROOT], "the build", hint=hint)
     say("Building the wheel from the checkout, to compare")
     run([*builder, folder / "direct", "--wheel", ROOT], "the build of the wheel alone", hint=hint)
-    wheel, sdist, direct = (
-        only(DIST, "*.whl"),
-        only(DIST, "*.tar.gz"),
-        only(folder / "direct", "*.whl"),
-    )
-    check_same(wheel_files(direct), wheel_files(wheel))
-    return wheel, sdist
+    wheel = only(DIST, "*.whl")
+    check_same(wheel_files(only(folder / "direct", "*.whl")), wheel_files(wheel))
+    return wheel, only(DIST, "*.tar.gz")
 
 
 def only(folder: Path, pattern: str) -> Path:
@@ -112,8 +112,9 @@ def check_same(from_checkout: dict[str, bytes], from_sdist: dict[str, bytes]) ->
     different = {name for name in names if from_checkout.get(name) != from_sdist.get(name)}
     if different:
         raise DistError(
-            f"the sdist builds another wheel than the checkout; these files differ: {listed(different)}. "
-            "Does [tool.hatch.build.targets.sdist] in pyproject.toml include all that the wheel needs?"
+            "the sdist builds another wheel than the checkout; these files differ: "
+            f"{listed(different)}. Does [tool.hatch.build.targets.sdist] in pyproject.toml include "
+            "all that the wheel needs?"
         )
 
 
@@ -140,8 +141,7 @@ def check_sdist(names: set[str], tracked: set[str]) -> None:
             f"the sdist holds files that git doesn't track: {listed(extra)}. "
             "Add them to git, or remove them."
         )
-    needed = {name for name in tracked if name.startswith(("src/", "tests/", "docs/"))}
-    needed |= {"pyproject.toml", "constraints.txt", "Makefile", "README.md", "LICENSE", "CITATION.cff"}
+    needed = {name for name in tracked if name.startswith(SHIPPED) or name in SHIPPED_FILES}
     if missing := needed - names:
         raise DistError(
             f"the sdist lacks {listed(missing)}. "
@@ -155,8 +155,8 @@ def try_out(wheel: Path, folder: Path) -> None:
     environment = folder / "environment"
     venv.create(environment, with_pip=True)
     python = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    pip += ["-c", CONSTRAINTS]
+    pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet"]
+    pip += ["--disable-pip-version-check", "-c", CONSTRAINTS]
     run([*pip, wheel], "installing the wheel")
     outside = folder / "outside"
     outside.mkdir()
@@ -185,10 +185,11 @@ def run(command: list[str | Path], what: str, *, folder: Path = ROOT, hint: str 
             command, cwd=folder, env=environment, capture_output=True, text=True, check=False
         )
     except FileNotFoundError as error:
-        raise DistError(f"{what} couldn't start: {error}. {hint}") from error
+        raise DistError(f"{what} couldn't start: {error}. {hint}".rstrip()) from error
     if done.returncode != 0:
-        output = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
-        raise DistError(f"{what} failed with exit status {done.returncode}. {hint}\n{output}")
+        output = (done.stdout + done.stderr).splitlines()[-30:]
+        failed = f"{what} failed with exit status {done.returncode}. {hint}".rstrip()
+        raise DistError("\n".join([failed, *output]))
     return done.stdout
 
 
