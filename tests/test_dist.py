@@ -1,4 +1,4 @@
-"""What `make dist` refuses to release, and what the files beside the package say about the version."""
+"""What `make dist` refuses to release; CITATION.cff names the version that is released."""
 
 from __future__ import annotations
 
