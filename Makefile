@@ -13,7 +13,7 @@ endif
 
 .DEFAULT_GOAL := help
 .PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-privacy \
-  audit-privacy docs pictures clean clean-env
+  audit-privacy docs pictures dist clean clean-env
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,9 +95,12 @@ docs: $(STAMP) ## build the guide into build/docs
 pictures: $(STAMP) ## draw the pictures of docs/pictures.md
 	$(BIN)/python docs/pictures/draw.py
 
+dist: $(STAMP) ## build wheel and sdist into dist/, check them and try the wheel in an empty environment
+	$(BIN)/python scripts/dist.py
+
 clean: ## remove build outputs and caches; .venv stays
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} +
+	find src tests benchmarks scripts -type d -name __pycache__ -prune -exec rm -rf {} +
 
 clean-env: ## remove .venv
 	rm -rf $(VENV)

@@ -1,4 +1,4 @@
-"""Every block of the README and the guide is true: Python runs, in order, as one program a page,
+"""Every block of the README and the guide is true: Python runs, in order, as one program per page,
 and prints what the page says; commands run; files can be read."""
 
 from __future__ import annotations
