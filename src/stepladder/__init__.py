@@ -5,6 +5,7 @@ The way in for a reader: here → `methods/step` → `kernels/direction.py`.
 
 from stepladder.errors import BudgetError, StepladderError
 from stepladder.kernels.alpha import Power, Sloped, Unit, Volcano
+from stepladder.methods.base import Answer, Method, Question
 from stepladder.methods.step import Options, StEP
 from stepladder.methods.walk import Walk
 from stepladder.model.goal import Goal
@@ -21,12 +22,14 @@ from stepladder.table.space import Space
 __version__ = "0.1.0"
 
 __all__ = [
+    "Answer",
     "Budget",
     "BudgetError",
     "Categorical",
     "Change",
     "Feasible",
     "Goal",
+    "Method",
     "Numeric",
     "Options",
     "Ordinal",
@@ -35,6 +38,7 @@ __all__ = [
     "PayOnce",
     "PayPerDirection",
     "Power",
+    "Question",
     "Recourse",
     "Schema",
     "Sloped",

@@ -48,3 +48,23 @@ heavy = {"torch", "dice_ml", "stepladder.methods.dice", "stepladder.methods.cchv
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_somebody_elses_method_goes_by_where_python_finds_it():
+    made = catalogue.make("stepladder.methods.mim:MIM", {"max_steps": 7})
+    assert made.settings["method"] == "MIM"
+    assert made.max_steps == 7
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("nowhere_at_all:Mine", "can't be imported: No module named 'nowhere_at_all'"),
+        ("stepladder.methods.mim:Mine", "can't be imported: .* no attribute 'Mine'"),
+        ("stepladder.methods.mim:Alpha", r"is no method: expected a subclass of sl\.Method"),
+        (":Mine", "can't be imported"),
+    ],
+)
+def test_what_is_no_method_is_refused_with_a_sentence(path, said):
+    with pytest.raises(ParameterError, match=said):
+        catalogue.make(path)

@@ -1,8 +1,9 @@
 """What every method shares: one `fit`, one `recourse`, and the check of what it offers.
 
-A method says what it learns from the reference rows (`_learn`) and which paths it has for people
+A method says what it learns from the reference rows (`learn`) and which paths it has for people
 who aren't at the goal yet (`answer`). Reading, scoring, bad input, people without a value or
-already at the goal, time and progress are dealt with here, once.
+already at the goal, time and progress are dealt with here, once. docs/methods.md shows how to write
+one.
 
 What `fit` learned is never changed by a question: all there is to one goes in as a `Question` and
 comes out as an `Answer`, so any number of threads may ask at once.
@@ -86,7 +87,8 @@ class Answer:
 class Method(ABC):
     """A recourse method: hyper-parameters in the constructor, then `fit`, then `recourse`.
 
-    Learned by `fit`: `space_`, `scorer_`, `counts_`, `positives_` and what `_learn` adds.
+    Yours says what its `settings` are, what it shall `learn`, and how it answers: `answer`.
+    Learned by `fit`: `space_`, `scorer_`, `counts_`, `positives_` and what `learn` adds.
     """
 
     paths: int
@@ -98,7 +100,7 @@ class Method(ABC):
         """The hyper-parameters, "method" first, as results echo them."""
 
     @abstractmethod
-    def _learn(self, table: ReferenceTable) -> None:
+    def learn(self, table: ReferenceTable) -> None:
         """Learn from the reference rows; state that is learned is set last, all at once."""
 
     @abstractmethod
@@ -172,7 +174,7 @@ class Method(ABC):
         if not (positive.any() or self.is_private):
             raise PositivesError(_no_positives(scorer, scores, accepted, len(values)))
         table = ReferenceTable(space, scorer, values[whole], scores, accepted, positive)
-        self._learn(table)
+        self.learn(table)
         self.space_, self.scorer_ = space, scorer
         self.positives_, self.counts_ = self._told(table, len(values))
         return self

@@ -114,7 +114,7 @@ class CCHVAE(Method):
         """Whether paths keep the schema's rules."""
         return self.checked
 
-    def _learn(self, table: ReferenceTable) -> None:
+    def learn(self, table: ReferenceTable) -> None:
         points = table.space.to_points(table.values)
         self.autoencoder_ = train(
             points,

@@ -128,7 +128,7 @@ class DiCE(Method):
 
     # ---- fit ------------------------------------------------------------------------------
 
-    def _learn(self, table: ReferenceTable) -> None:
+    def learn(self, table: ReferenceTable) -> None:
         library = _library()
         space, scorer = table.space, table.scorer
         declare = _declared if self.checked else _declared_points

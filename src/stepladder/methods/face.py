@@ -136,7 +136,7 @@ class FACE(Method):
 
     # ---- fit ------------------------------------------------------------------------------
 
-    def _learn(self, table: ReferenceTable) -> None:
+    def learn(self, table: ReferenceTable) -> None:
         space, values, ends = table.space, table.values[: self.rows], table.positive[: self.rows]
         if self.checked:
             values, ends = _stops(table.scorer, values, ends)

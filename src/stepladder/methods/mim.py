@@ -75,7 +75,7 @@ class MIM(Method):
             "random_state": self.random_state,
         }
 
-    def _learn(self, table: ReferenceTable) -> None:
+    def learn(self, table: ReferenceTable) -> None:
         points = table.space.to_points(table.values)[:, table.space.changeable]
         self.accepted_: Positives = prepare(points[table.accepted])
         self.rejected_: Positives = prepare(points[~table.accepted])

@@ -146,7 +146,7 @@ class StEP(Method):
 
     # ---- fit ------------------------------------------------------------------------------
 
-    def _learn(self, table: ReferenceTable) -> None:
+    def learn(self, table: ReferenceTable) -> None:
         self.reference_: Reference = self.planner.learn(table)
 
     def _told(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
