@@ -163,17 +163,17 @@ class Method(ABC):
         values = space.read(train, allow_missing=True)
         if not len(values):
             raise EmptyFrameError("The reference frame has no rows.")
-        whole = np.asarray(~np.isnan(values).any(axis=1))
+        complete = np.asarray(~np.isnan(values).any(axis=1))
         named = isinstance(model, str | PathLike)
         scorer = Scorer(load(model, trust=trust) if named else model, space, goal or Goal())
-        scores = scorer.score(values[whole])
+        scores = scorer.score(values[complete])
         if space.public:
-            scorer.check_levels(train, np.flatnonzero(whole), scores)
+            scorer.check_levels(train, np.flatnonzero(complete), scores)
         accepted = scorer.met(scores)
-        positive = accepted & _labelled(labels, len(values), scorer)[whole]
+        positive = accepted & _labelled(labels, len(values), scorer)[complete]
         if not (positive.any() or self.is_private):
             raise PositivesError(_no_positives(scorer, scores, accepted, len(values)))
-        table = ReferenceTable(space, scorer, values[whole], scores, accepted, positive)
+        table = ReferenceTable(space, scorer, values[complete], scores, accepted, positive)
         self.learn(table)
         self.space_, self.scorer_ = space, scorer
         self.positives_, self.counts_ = self._told(table, len(values))
@@ -248,12 +248,12 @@ class Method(ABC):
                 "the schema."
             )
         space, k = self.space_, self.slots
-        whole = np.asarray(~np.isnan(values).any(axis=1))
+        complete = np.asarray(~np.isnan(values).any(axis=1))
         # Bounds that a row already breaks are bad input, whether or not that row is at the goal.
-        Feasible.around(space, values[whole], labels[whole])
+        Feasible.around(space, values[complete], labels[complete])
         points = np.full((len(values), space.width), np.nan)
-        points[whole] = space.to_points(values[whole])
-        scores, twins = self._scores_today(values, whole, pace), _twins(values)
+        points[complete] = space.to_points(values[complete])
+        scores, twins = self._scores_today(values, complete, pace), _twins(values)
         met = self.scorer_.met(scores)
         paths: list[list[Path]] = [[] for _ in values]
         dropped = 0
@@ -261,7 +261,7 @@ class Method(ABC):
         def stay(i: int, outcome: Outcome, reason: str) -> None:
             paths[i] = [Path(outcome, reason, values[[i]], points[[i]], scores[[i]])] * k
 
-        for i in np.flatnonzero(~whole).tolist():
+        for i in np.flatnonzero(~complete).tolist():
             names = [space.schema.names[f] for f in np.flatnonzero(np.isnan(values[i]))]
             stay(i, Outcome.MISSING_VALUE, f"no value for {', '.join(names)}")
         for i in np.flatnonzero(met).tolist():
@@ -287,9 +287,9 @@ class Method(ABC):
                 stay(i, Outcome.TIMED_OUT, TOO_LATE)
         return Answer(paths, dropped)
 
-    def _scores_today(self, values: Floats, whole: Mask, pace: Pace) -> Floats:
+    def _scores_today(self, values: Floats, complete: Mask, pace: Pace) -> Floats:
         """(n,) what the model says of people's rows; NaN for those without a value, or too late."""
-        scores, rows = np.full(len(values), np.nan), np.flatnonzero(whole)
+        scores, rows = np.full(len(values), np.nan), np.flatnonzero(complete)
         with suppress(TimeUpError):
             for part in pace.parts(len(rows)):
                 scores[rows[part]] = self.scorer_.score(values[rows[part]])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy, deepcopy
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -69,8 +69,10 @@ class Scorer:
 
     def in_parts(self, parts: Parts) -> Scorer:
         """The same scorer, which asks about rows in the parts that `parts` cuts them into."""
-        other = copy(self)
-        other._parts = parts
+        other = object.__new__(
+            Scorer
+        )  # how to ask the model is known already, which copy() forgets
+        other.__dict__.update(self.__dict__, _parts=parts)
         return other
 
     def _asking(self) -> Ask:

@@ -438,7 +438,7 @@ def test_a_table_without_positives_gives_itself_away_by_nothing(pay):
     [
         ({"alpha": sl.Power(2)}, r"Power\(degree=2\) can't be used privately"),
         ({"alpha": sl.Volcano(degree=0.5)}, r"Volcano\(degree=0.5, cutoff=0.5\) can't be used"),
-        ({"spare_clusters": 2}, "spare_clusters=2 walks from reference rows"),
+        ({"spare_clusters": 2}, "spare_clusters=2 plans from reference rows"),
     ],
 )
 @pytest.mark.parametrize("pay", [sl.PayOnce, sl.PayPerDirection])

@@ -127,7 +127,7 @@ class Default(Planner):
             of.alpha, of.step_size, of.max_steps, self.options.latent, self.options.sharpen
         )
         scores = np.repeat(question.scores[people], k)
-        trail = search.walk(each, scores, targets, reference, scorer, pace)
+        trail = search.follow(each, scores, targets, reference, scorer, pace)
         return Searched(len(people), each, targets, trail)
 
     def _paths(
@@ -253,14 +253,14 @@ def finished(
         return
     own, steps = feasible.take(done), trail.steps[done]
     trails = [trail.values[path].copy() for path in done]
-    walked = np.array([rows[-1] for rows in trails])
-    ends, turned = walked, done[:0]
+    arrived = np.array([rows[-1] for rows in trails])
+    ends, turned = arrived, done[:0]
     if options.shorten:
         ends = finish.shortened(trail, ends, done, feasible, scorer)
     if options.refine and targets is not None:
         own_targets = targets.take(done)
-        nearer = refine.refined(ends, walked, done, own_targets, own, reference, scorer)
-        turned = _layable(nearer, walked, own, steps, step_size)
+        nearer = refine.refined(ends, arrived, done, own_targets, own, reference, scorer)
+        turned = _layable(nearer, arrived, own, steps, step_size)
         ends = ends.copy()
         ends[turned] = nearer[turned]
     if options.take_back:
@@ -276,9 +276,9 @@ def finished(
 
 
 def _layable(
-    ends: Floats, walked: Floats, feasible: Feasible, steps: NDArray[np.int64], step_size: float
+    ends: Floats, arrived: Floats, feasible: Feasible, steps: NDArray[np.int64], step_size: float
 ) -> NDArray[np.intp]:
-    """Which ends a straight line of as many steps as the walk took reaches, in steps as small.
+    """Which ends a straight line of as many steps as were taken reaches, in steps as small.
 
     Categories don't count: a level is there or not, however small the steps.
     """
@@ -287,7 +287,7 @@ def _layable(
     start = space.to_points(feasible.start)[:, ordered]
     new, old = (
         np.linalg.norm(space.to_points(rows)[:, ordered] - start, axis=1) / steps
-        for rows in (ends, walked)
+        for rows in (ends, arrived)
     )
     return np.flatnonzero(new <= np.maximum(old, step_size) * (1 + 1e-9))
 

@@ -155,7 +155,7 @@ def laid_again(
 ) -> tuple[Floats, Counts]:
     """Paths (p, s + 1, features) of so many steps (p,) turned toward nearer ends (p, features).
 
-    Each feature keeps the order of the walk but moves only from its start to its end, one way;
+    Each feature keeps the order it had but moves only from its start to its end, one way;
     steps that became small are joined while the sum stays within the step size. Returns the new
     rows, as many in front as each path now needs, and how many steps that makes.
     """

@@ -172,7 +172,7 @@ class PerDirection(Private):
                 trail.reached[paths] = scorer.met(after)
                 there = going & ~trail.reached & (trail.latent == aims).all(axis=1)
                 aims[there] = np.nan  # a row refused that was accepted before: ask again
-        trail.walked(took, rows, scored)
+        trail.record(took, rows, scored)
         return trail, np.asarray(~np.isnan(aims).any(axis=1))
 
     @staticmethod

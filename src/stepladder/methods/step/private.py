@@ -36,7 +36,7 @@ class Private(Planner):
         bounded(self.parameters.alpha)
         if self.parameters.spare_clusters:
             raise ParameterError(
-                f"spare_clusters={self.parameters.spare_clusters} walks from reference rows that "
+                f"spare_clusters={self.parameters.spare_clusters} plans from reference rows that "
                 "were turned down, which a privacy budget doesn't pay for. Use spare_clusters=0."
             )
 

@@ -115,7 +115,7 @@ class Published(Planner):
         k, count = reference.slots, len(starts) * reference.slots
         going = np.arange(count).reshape(-1, k).T.ravel()  # paths to one cluster stand together
         points = space.to_points(starts)[going // k]
-        went, walked, scored = [going], [points], [scores[going // k]]
+        took, visited, scored = [going], [points], [scores[going // k]]
         timed_out = False
         random = self._generators(starts, question.twins)
         for _ in range(self.parameters.max_steps):
@@ -135,15 +135,15 @@ class Published(Planner):
                 timed_out = True
                 break
             points = ahead
-            went.append(going)
-            walked.append(points)
+            took.append(going)
+            visited.append(points)
             scored.append(score)
             on = ~scorer.met(score)
             going, points = going[on], points[on]
             pace.reached(len(starts) - len(np.unique(going // k)))
-        path = np.concatenate(went)
+        path = np.concatenate(took)
         order = path.argsort(kind="stable")  # by path, and by step within a path
-        rows, row_scores = np.concatenate(walked)[order], np.concatenate(scored)[order]
+        rows, row_scores = np.concatenate(visited)[order], np.concatenate(scored)[order]
         values = space.to_values(rows, tidy=not scorer.takes_points)
         origin = starts[path[order] // k]  # what hasn't moved is shown as it was
         values = np.where(np.abs(values - origin) <= space.dust, origin, values)

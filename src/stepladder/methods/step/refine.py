@@ -1,6 +1,6 @@
 """Nearer ends: change is spent where it earns the most score for its distance.
 
-A walk heads for the mean of its targets and so moves every feature, whatever that is worth. Here
+A path heads for the mean of its targets and so moves every feature, whatever that is worth. Here
 the model is asked what a little more or less of each feature earns, and change is given out in
 proportion to it, until the goal is met. On a linear model that is the least distance there is.
 
@@ -45,7 +45,7 @@ PARTS, LEVELS = 4, 3
 
 def refined(
     ends: Floats,
-    walked: Floats,
+    arrived: Floats,
     paths: NDArray[np.intp],
     targets: Targets,
     feasible: Feasible,
@@ -54,15 +54,15 @@ def refined(
 ) -> Floats:
     """Ends (p, features) that meet the goal too, and are as near or nearer.
 
-    walked   (p, features) where the walks ended, before they were shortened
+    arrived  (p, features) where the paths ended, before they were shortened
     paths    (p,) which paths these are: person i has those from i · slots on
 
     An end that would come `CLOSE` to a nearer one of the same person stays where it is.
     """
     space, count, slots, weights = feasible.space, len(ends), reference.slots, reference.weights
-    aims, straight = _in_a_line(ends, walked, targets, feasible, weights, scorer)
+    aims, straight = _in_a_line(ends, arrived, targets, feasible, weights, scorer)
     both = feasible.take(np.tile(np.arange(count), 2))
-    tried, headed = np.concatenate([ends, straight]), np.concatenate([walked, aims])
+    tried, headed = np.concatenate([ends, straight]), np.concatenate([arrived, aims])
     tried = _spent(tried, headed, headed, both, weights, scorer)
     far = _far(space, both.start, tried, weights).reshape(2, count)
     found = np.where((far[1] < far[0])[:, None], tried[count:], tried[:count])
@@ -81,7 +81,7 @@ def refined(
 
 def _in_a_line(
     ends: Floats,
-    walked: Floats,
+    arrived: Floats,
     targets: Targets,
     feasible: Feasible,
     weights: Floats,
@@ -89,7 +89,7 @@ def _in_a_line(
 ) -> tuple[Floats, Floats]:
     """Of a path's nearest targets the one with the nearest end on the line to it, and that end.
 
-    A path without a target it can take keeps where it walked to and its end.
+    A path without a target it can take keeps where it went and its end.
     """
     order = np.argsort(~targets.valid, axis=1, kind="stable")[:, :NEAR]
     path, rank = np.nonzero(np.take_along_axis(targets.valid, order, axis=1))
@@ -100,7 +100,7 @@ def _in_a_line(
     far[path, rank] = np.where(met, _far(feasible.space, own.start, found, weights), np.inf)
     best = far.argmin(axis=1)
     chosen = np.flatnonzero((rank == best[path]) & met)
-    heading, straight = walked.copy(), ends.copy()
+    heading, straight = arrived.copy(), ends.copy()
     heading[path[chosen]], straight[path[chosen]] = aims[chosen], found[chosen]
     return heading, straight
 

@@ -1,4 +1,4 @@
-"""The walk of the default method: a latent point follows equation 1, its snap is what is shown.
+"""The search of the default method: a latent point follows equation 1, and its snap is shown.
 
 For each path the latent point moves toward the weighted mean of its targets (a positive multiple of
 equation 1) and never past it. Where it arrives and the row shown isn't accepted, α is sharpened:
@@ -43,11 +43,11 @@ class Trail:
 
     @classmethod
     def begun(cls, points: Floats) -> Trail:
-        """Paths that stand at points (t, columns); what they walk is added by `walked`."""
+        """Paths that stand at points (t, columns); where they go is added by `record`."""
         nowhere = np.zeros(len(points), dtype=bool)
         return cls([], [], nowhere, nowhere.copy(), points.copy(), points)
 
-    def walked(
+    def record(
         self, took: list[NDArray[np.intp]], rows: list[Floats], scores: list[Floats]
     ) -> None:
         """Take up the rows and scores of each step in turn, for the paths that took it."""
@@ -65,7 +65,7 @@ class Trail:
 
 @dataclass(frozen=True)
 class Search:
-    """How the default method walks; see `StEP` for what the options mean."""
+    """How the default method follows directions; see `Options` for what the settings mean."""
 
     alpha: Alpha
     step_size: float
@@ -73,7 +73,7 @@ class Search:
     latent: bool
     sharpen: bool
 
-    def walk(
+    def follow(
         self,
         feasible: Feasible,
         scores: Floats,
@@ -82,7 +82,7 @@ class Search:
         scorer: Scorer,
         pace: Pace,
     ) -> Trail:
-        """Walk t paths, one for each row of `feasible`, all advancing together."""
+        """Follow t paths, one for each row of `feasible`, all advancing together."""
         count, space, columns = len(feasible), feasible.space, reference.columns
         stretch = reference.stretch(feasible)[:, columns]
         trail = Trail.begun(space.to_points(feasible.start))
@@ -124,7 +124,7 @@ class Search:
             )
             unfinished = valid.any(axis=1) & ~trail.reached & ~trail.stalled
             pace.reached(int((~unfinished.reshape(-1, reference.slots).any(axis=1)).sum()))
-        trail.walked(took, rows, scored)
+        trail.record(took, rows, scored)
         return trail
 
     def _goals(

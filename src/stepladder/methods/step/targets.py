@@ -21,7 +21,7 @@ from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Mask
 
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 FIRST, GROWTH = 64, 4
 """How many positives of a cluster are asked about at first for a person, and how that grows."""
@@ -51,7 +51,7 @@ class Targets:
     valid: Mask
     """(t, `ENOUGH`) which of them there are"""
 
-    def take(self, paths: Places) -> Targets:
+    def take(self, paths: Indices) -> Targets:
         """Those of some of the paths."""
         return Targets(self.values[paths], self.points[paths], self.valid[paths])
 
@@ -88,15 +88,15 @@ class Screening:
 
     def __init__(self, feasible: Feasible, reference: Reference, scorer: Scorer | None) -> None:
         self.feasible, self.reference, self.scorer = feasible, reference, scorer
-        self.paths: list[Places] = []
-        self.positives: list[Places] = []
+        self.paths: list[Indices] = []
+        self.positives: list[Indices] = []
         self.distances = _projected_distances(feasible, reference)
         self.asked = np.zeros(self.distances.shape, dtype=bool)
         first, self.profile = profiles(feasible)
         self.known = np.full((len(first), len(reference.values)), UNASKED, dtype=np.int8)
 
     def run(
-        self, members: list[Places], wanted: Mask, patient: bool, pace: Pace
+        self, members: list[Indices], wanted: Mask, patient: bool, pace: Pace
     ) -> NDArray[np.int64]:
         """Ask about the members of each path's cluster for the paths `wanted` (n, k).
 
@@ -125,8 +125,8 @@ class Screening:
         return counts
 
     def _next_block(
-        self, undecided: Mask, members: list[Places], block: int
-    ) -> tuple[Places, Places]:
+        self, undecided: Mask, members: list[Indices], block: int
+    ) -> tuple[Indices, Indices]:
         """The paths and positives to ask about next, the nearest first within each path."""
         paths, positives = [], []
         for c, choice in enumerate(members):
@@ -147,7 +147,7 @@ class Screening:
             positives.append(chosen[fresh])
         return np.concatenate(paths), np.concatenate(positives)
 
-    def _meets_goal(self, people: Places, positives: Places, scorer: Scorer) -> Mask:
+    def _meets_goal(self, people: Indices, positives: Indices, scorer: Scorer) -> Mask:
         """Whether each positive still meets the goal once it's projected onto that person's set."""
         profile, count = self.profile[people], self.known.shape[1]
         fresh = np.flatnonzero(self.known[profile, positives] == UNASKED)
@@ -190,7 +190,7 @@ def share(targets: Targets, slots: int) -> None:
                 break
 
 
-def _farther_half(targets: Targets, path: int) -> Places:
+def _farther_half(targets: Targets, path: int) -> Indices:
     """The places of those targets that lie nearer to the farthest one than to the nearest."""
     places = np.flatnonzero(targets.valid[path])
     if len(places) < 2:
@@ -202,7 +202,7 @@ def _farther_half(targets: Targets, path: int) -> Places:
 
 
 def _gathered(
-    paths: list[Places], positives: list[Places], feasible: Feasible, reference: Reference
+    paths: list[Indices], positives: list[Indices], feasible: Feasible, reference: Reference
 ) -> Targets:
     """The positives found, projected, as arrays with one row a path."""
     space, k = feasible.space, reference.slots
