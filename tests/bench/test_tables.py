@@ -19,7 +19,6 @@ from stepladder.bench.render import (
     Table,
     latex,
     markdown,
-    number,
     render,
     split,
     text,
@@ -430,4 +429,4 @@ def test_render_knows_three_forms():
 
 
 def test_numbers_are_shown_as_the_paper_does():
-    assert [number(x) for x in (1, 103.678, 0.005001, NAN)] == ["1.00", "103.68", "0.01", "–"]
+    assert [Entry(x).main for x in (1, 103.678, 0.005001, NAN)] == ["1.00", "103.68", "0.01", "–"]

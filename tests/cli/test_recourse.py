@@ -548,7 +548,10 @@ BUDGET = {"epsilon": "1", "delta": "1e-6"}
         ({"paths": "299"}, "reference rows meet the goal. Ask for "),
         ({"ledger": "none.sqlite"}, "make a new one, with an epsilon and a delta, where you may"),
         ({"ledger": "spent.sqlite"}, "kept in a file (saved=, or --bought) can be used"),
-        ({**BUDGET, "epsilon": "-1"}, "The epsilon of a privacy budget must be a number above 0"),
+        (
+            {**BUDGET, "epsilon": "-1"},
+            "The epsilon of a privacy budget must be a number from 1e-06",
+        ),
     ],
 )
 def test_advice_can_be_followed_at_the_command_line(folder, table, changed, said):

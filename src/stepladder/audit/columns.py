@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stepladder.errors import ColumnError, FrameError, ParameterError, listing, nearest
+from stepladder.numbers import plain
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
 from stepladder.table.feature import Numeric
@@ -61,12 +62,12 @@ class Column:
         is_known = np.isfinite(numbers)
         values = np.unique(numbers[is_known])
         if len(values) <= FEW:
-            ends, labels = values, [_plain(value) for value in values]
+            ends, labels = values, [plain(value) for value in values]
         else:
             ends = _band_ends(numbers[is_known])
-            last = f"over {_plain(ends[-1])}"
-            between = [f"over {_plain(low)} to {_plain(high)}" for low, high in pairwise(ends)]
-            labels = [f"up to {_plain(ends[0])}", *between, last]
+            last = f"over {plain(ends[-1])}"
+            between = [f"over {plain(low)} to {plain(high)}" for low, high in pairwise(ends)]
+            labels = [f"up to {plain(ends[0])}", *between, last]
         codes = np.where(is_known, np.searchsorted(ends, numbers), len(labels))
         return cls(name, codes.astype(np.intp), [*labels, MISSING])
 
@@ -81,10 +82,6 @@ def _band_ends(numbers: Floats) -> Floats:
     rounded = np.unique([float(f"{end:.{DIGITS}g}") for end in ends])
     held = np.bincount(np.searchsorted(rounded, numbers), minlength=len(ends) + 1)
     return rounded if len(rounded) == len(ends) and held.all() else ends
-
-
-def _plain(number: float) -> str:
-    return f"{number:.15g}"
 
 
 def numbered(columns: Sequence[Column]) -> tuple[NDArray[np.intp], list[str]]:

@@ -23,8 +23,9 @@ from pathlib import Path
 from stepladder.bench import names
 from stepladder.bench.figures import Figure, Figures
 from stepladder.bench.paper import OURS, TABLES, TRIALS, Printed, negatives, scale
-from stepladder.bench.render import EMPTY, MISSING, Column, Entry, Row, Table, number
+from stepladder.bench.render import EMPTY, Column, Entry, Row, Table
 from stepladder.errors import ResultError, listing
+from stepladder.numbers import MISSING, rounded
 
 LAST_DIGIT = 0.005
 DUST = 1e-9
@@ -332,5 +333,5 @@ def signed(value: float) -> str:
     >>> signed(0.5), signed(-0.25), signed(-0.001), signed(float("nan"))
     ('+0.50', '-0.25', '0.00', '–')
     """
-    shown = number(value)
-    return shown if shown in (MISSING, number(0.0)) else f"{value:+.2f}"
+    shown = rounded(value)
+    return shown if shown in (MISSING, rounded(0.0)) else f"{value:+.2f}"

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from stepladder.bench import names
 from stepladder.bench.figures import Figures, Task
-from stepladder.bench.render import Column, Entry, Row, Table, number
+from stepladder.bench.render import Column, Entry, Row, Table
 from stepladder.bench.tables import Writer, in_order
+from stepladder.numbers import rounded
 
 STEP, PUBLISHED = "step", "step.published"
 ENOUGH = 0.95
@@ -170,7 +171,7 @@ def standings_table(found: Sequence[Standing], title: str = "How StEP stands") -
                 Entry(s.other_distance),
                 Entry(s.ratio, best=bool(s.near_enough)),
                 Entry(s.to_positives),
-                Entry(words=" to ".join(dict.fromkeys(map(number, s.other_to_positives)))),
+                Entry(words=" to ".join(dict.fromkeys(map(rounded, s.other_to_positives)))),
             ),
         )
         for s in found
@@ -191,15 +192,15 @@ def verdict(found: Sequence[Standing]) -> list[str]:
         if s.near_enough is not None:
             said.append(
                 f"{names.dataset(s.dataset)}, {names.model(s.model)}: StEP's nearest end lies at "
-                f"{number(s.ratio)} times the least possible distance "
+                f"{rounded(s.ratio)} times the least possible distance "
                 f"(at most {FACTOR[s.dataset]:g} was the aim)."
             )
     for s in found:
         if s.near_enough is not None:
-            low, high = map(number, s.other_to_positives)
+            low, high = map(rounded, s.other_to_positives)
             said.append(
                 f"{names.dataset(s.dataset)}, {names.model(s.model)}: StEP's ends lie "
-                f"{number(s.to_positives)} from the nearest positives, those of DiCE, FACE and "
+                f"{rounded(s.to_positives)} from the nearest positives, those of DiCE, FACE and "
                 f"C-CHVAE {low} to {high}."
             )
     return said

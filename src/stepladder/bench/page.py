@@ -25,7 +25,7 @@ from stepladder.bench.compare import (
 )
 from stepladder.bench.figures import Figures, largest_error
 from stepladder.bench.paper import TABLES, PaperTable
-from stepladder.bench.render import Column, Entry, Row, Table, escaped, markdown, number, split
+from stepladder.bench.render import Column, Entry, Row, Table, escaped, markdown, split
 from stepladder.bench.tables import (
     MAX_ERROR,
     Footnotes,
@@ -35,6 +35,7 @@ from stepladder.bench.tables import (
     paper_columns,
     sweep,
 )
+from stepladder.numbers import rounded
 
 OUTSIDE = "✗"
 
@@ -247,7 +248,7 @@ def _beside(line: Line) -> Entry:
 
 
 def _printed(value: float) -> str:
-    return f"({number(value)})"
+    return f"({rounded(value)})"
 
 
 # ---- the fair comparison ----------------------------------------------------------------------

@@ -26,6 +26,7 @@ import stepladder as sl
 from stepladder import datasets
 from stepladder.demo import lender
 from stepladder.demo.plans import instructive, situation
+from stepladder.numbers import plain
 from stepladder.view.report import report, write
 from stepladder.words.plans import Plan, Route, counted, needed, plans, score
 
@@ -141,7 +142,7 @@ def _share(part: int, whole: int) -> str:
 def _spread(counts: list[int]) -> tuple[str, str]:
     if not counts:
         return "-", ""
-    return f"{np.median(counts):g}", f"median; at most {max(counts)}"
+    return plain(float(np.median(counts))), f"median; at most {max(counts)}"
 
 
 def page(plan: Plan) -> Panel:

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from stepladder.checks import whole_number
 from stepladder.errors import ParameterError
 
 DTYPES = {"reached": np.bool_, "steps": np.int64, "changed": np.int64}
@@ -112,8 +113,7 @@ def nearest_distance(
             "'points' and 'positives' must have the shapes (p, m) and (N, m). "
             f"Got {points.shape} and {positives.shape} instead."
         )
-    if neighbours < 1:
-        raise ParameterError(f"'neighbours' must be at least 1. Got {neighbours!r} instead.")
+    neighbours = whole_number("neighbours", neighbours, 1)
     if not np.isfinite(positives).all():
         raise ParameterError("'positives' must be finite. Leave out rows with a missing value.")
     result = np.full(len(points), np.nan)

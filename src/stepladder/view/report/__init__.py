@@ -7,7 +7,6 @@ everyone.py  how many have a route, why others haven't, and what routes are like
 groups.py    whether one group of people is offered as much as another
 people.py    some people's plans
 settings.py  how the result was made, and from what
-cells.py     figures as the tables write them
 """
 
 from stepladder.view.page import write

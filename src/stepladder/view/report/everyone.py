@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepladder.numbers import percent, plain, rounded
 from stepladder.result.path import Outcome
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
 from stepladder.table.feature import Change
 from stepladder.view import plots
 from stepladder.view.page import Table
-from stepladder.view.report.cells import Form, number, percent, share
 from stepladder.view.spread import asking, changed, distributions, nearest_paths
 from stepladder.words import plans as words
-from stepladder.words.groups import DISTANCE
+from stepladder.words.groups import DISTANCE, Form
 
 REASONS = 10
 """How many reasons for having no route are told, the most frequent first."""
@@ -34,20 +34,20 @@ ENDS = {
 
 ROUTES: dict[str, tuple[str, Form]] = {
     "avg_success": ("Routes found, of those looked for", percent),
-    "path_steps": ("Steps of a route", number),
-    "sparsity": ("Things that a route changes", number),
-    "l2_distance": ("Distance from today to the end of a route", number),
-    "nearest_l2_distance": ("The same, of a person's nearest route", number),
-    "path_length": ("Distance walked along a route, step by step", number),
-    "diversity": ("Distance between the ends of two routes of a person", number),
+    "path_steps": ("Steps of a route", rounded),
+    "sparsity": ("Things that a route changes", rounded),
+    "l2_distance": ("Distance from today to the end of a route", rounded),
+    "nearest_l2_distance": ("The same, of a person's nearest route", rounded),
+    "path_length": ("Distance walked along a route, step by step", rounded),
+    "diversity": ("Distance between the ends of two routes of a person", rounded),
     "proximal_diversity": (
         "How far apart a person's routes end, all pairs together, for each unit of distance to the "
         "furthest end",
-        number,
+        rounded,
     ),
     "distance_to_positives": (
         "Distance from the end of a route to the nearest people on file who have a yes",
-        number,
+        rounded,
     ),
 }
 """The metrics that the page tells: what each is, and how it's written."""
@@ -86,9 +86,8 @@ def _lead(result: Recourse, asked: int, reached: int) -> str:
         return "Nobody in this result asked for a route."
     already = len(result.people) - asked
     rest = f" {already:,} more had a yes already." if already else ""
-    return (
-        f"{reached:,} of {asked:,} who asked have a route to a yes ({reached / asked:.0%}).{rest}"
-    )
+    share = percent(reached / asked)
+    return f"{reached:,} of {asked:,} who asked have a route to a yes ({share}).{rest}"
 
 
 def _counts(result: Recourse, asked: Sequence[int]) -> Table:
@@ -102,8 +101,13 @@ def _counts(result: Recourse, asked: Sequence[int]) -> Table:
         "Have none": len(asked) - reached,
     }
     counts |= {f"Have none: {ENDS[outcome]}": found[outcome] for outcome in ENDS if found[outcome]}
-    rows = [(name, f"{count:,}", share(count, len(asked))) for name, count in counts.items()]
+    rows = [(name, f"{count:,}", _share(count, len(asked))) for name, count in counts.items()]
     return Table("Everyone who asked", ("", "People", "Share"), tuple(rows), numbers=(1, 2))
+
+
+def _share(part: int, of: int) -> str:
+    """How much of the whole a part is; nothing where there is no whole."""
+    return percent(part / of) if of else ""
 
 
 def _nearest(result: Recourse) -> Table | None:
@@ -113,9 +117,9 @@ def _nearest(result: Recourse) -> Table | None:
         return None
     moved = [int((path.values[-1] != path.values[0]).sum()) for path in paths]
     rows = [
-        ("Steps", *_middle([path.steps for path in paths], "g")),
-        ("Things to change", *_middle(moved, "g")),
-        ("Distance", *_middle([path.distance for path in paths], ".2f")),
+        ("Steps", *_middle([path.steps for path in paths], plain)),
+        ("Things to change", *_middle(moved, plain)),
+        ("Distance", *_middle([path.distance for path in paths], rounded)),
     ]
     return Table(
         "The nearest route of each",
@@ -126,8 +130,8 @@ def _nearest(result: Recourse) -> Table | None:
     )
 
 
-def _middle(values: Sequence[float], form: str) -> tuple[str, str]:
-    return format(float(np.median(values)), form), format(max(values), form)
+def _middle(values: Sequence[float], form: Form) -> tuple[str, str]:
+    return form(float(np.median(values))), form(max(values))
 
 
 def _reasons(result: Recourse, asked: Sequence[int]) -> Table | None:
@@ -174,7 +178,7 @@ def _changes(result: Recourse) -> Table | None:
     if not paths:
         return None
     rows = [
-        (feature.label, f"{count:,}", share(count, len(paths)))
+        (feature.label, f"{count:,}", _share(count, len(paths)))
         for feature, count in changed(result, paths)
         if feature.change is not Change.NEVER or count
     ]

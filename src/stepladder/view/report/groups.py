@@ -11,12 +11,13 @@ import pandas as pd
 
 from stepladder.audit import Audit, audit
 from stepladder.metrics.fairness import NOTIONS
+from stepladder.numbers import MISSING, rounded
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
 from stepladder.view import plots
 from stepladder.view.page import Table
 from stepladder.words import groups as words
-from stepladder.words.groups import FIGURES, MEASURES, NONE, Measure, Row, number
+from stepladder.words.groups import FIGURES, MEASURES, Measure, Row
 from stepladder.words.plans import HELD
 
 MOST_GROUPS = 30
@@ -163,12 +164,12 @@ def _differences(
 def _ratio(figures: Sequence[float]) -> str:
     """The smaller of two figures over the larger; a dash where there aren't two."""
     known = len(figures) == 2 and max(figures) > 0
-    return number(min(figures) / max(figures)) if known else NONE
+    return rounded(min(figures) / max(figures)) if known else MISSING
 
 
 def _end(name: str, group: Row | None) -> str:
     """One of the two groups furthest apart, and its figure."""
     if group is None:
-        return NONE
+        return MISSING
     called: str = group["group"]
     return f"{called}:{HELD}{words.figure(group, name)}" if name in group else called

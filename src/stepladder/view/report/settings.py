@@ -8,13 +8,13 @@ from typing import Any
 
 import stepladder
 from stepladder.errors import ParameterError
+from stepladder.numbers import MISSING
 from stepladder.result.provenance import data_hash, model_hash, schema_hash
 from stepladder.result.recourse import Recourse
 from stepladder.table.feature import Change, Feature, Numeric
 from stepladder.table.frames import Frame
 from stepladder.table.schema import allowed
 from stepladder.view.page import Table
-from stepladder.view.report.cells import NONE
 from stepladder.words import plans as words
 
 CHANGES = {
@@ -110,4 +110,4 @@ def rules(result: Recourse) -> Table:
 def _allowed(feature: Feature) -> str:
     if isinstance(feature, Numeric):
         return allowed(feature)
-    return ", ".join(words.value(feature, level) for level in feature.levels or ()) or NONE
+    return ", ".join(words.value(feature, level) for level in feature.levels or ()) or MISSING
