@@ -7,7 +7,6 @@ from tests.audit.made import HAPPY, SEX, five, handmade, many, path, planted, re
 
 from stepladder.audit import audit
 from stepladder.numbers import MISSING
-from stepladder.words import groups as words
 
 
 def lines_of(made):

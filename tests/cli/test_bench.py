@@ -20,7 +20,7 @@ from stepladder.bench import runner
 from stepladder.bench.results import Facts, Results
 from stepladder.bench.spec import Cell
 from stepladder.cli.app import app
-from stepladder.cli.progress import Bar
+from stepladder.cli.progress import RunBar
 from stepladder.errors import StepladderError
 
 SPEC = """
@@ -275,9 +275,9 @@ def test_ctrl_c_in_a_real_run(tmp_path):
 # ---- how a run shows itself -------------------------------------------------------------------
 
 
-def watched(terminal: bool) -> tuple[Bar, str]:
+def watched(terminal: bool) -> tuple[RunBar, str]:
     console = Console(file=io.StringIO(), force_terminal=terminal, width=120, color_system=None)
-    bar = Bar(console)
+    bar = RunBar(console)
     bar.started(3, 1)
     bar.cell("adult / dnn / step / seed 0", 2.5, "", 2, 3, 90.0)
     bar.cell("adult / dnn / dice / seed 0", 0.1, "ValueError: [red]no", 3, 3, 0.0)

@@ -63,11 +63,11 @@ def run(
     """
     from stepladder.bench import runner
     from stepladder.bench.spec import load
-    from stepladder.cli.progress import Bar, cells
+    from stepladder.cli.progress import RunBar, cells
 
     asked = load(spec)
     folder = out or Path("results") / asked.name
-    bar = Bar()
+    bar = RunBar()
     try:
         runner.run(asked, folder, jobs=jobs, data_dir=data, only=tuple(only or ()), watch=bar)
     except KeyboardInterrupt as error:

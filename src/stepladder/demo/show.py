@@ -15,7 +15,6 @@ import pandas as pd
 from rich import box
 from rich.console import Console, Group
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 from sklearn.metrics import roc_auc_score
@@ -27,6 +26,7 @@ from stepladder import datasets
 from stepladder.demo import lender
 from stepladder.demo.plans import instructive, situation
 from stepladder.numbers import plain
+from stepladder.progress import Bar
 from stepladder.view.report import report, write
 from stepladder.words.plans import Plan, Route, counted, needed, plans, score
 
@@ -71,10 +71,7 @@ def _work(seed: int, console: Console) -> Demo:
     rejected = rows[scores < lender.THRESHOLD]
     # Small steps; and to earn more counts as five times as hard as to owe less.
     step = sl.StEP(paths=3, step_size=0.25, distance={"income": 5.0}, random_state=seed)
-    columns = TextColumn("Finding routes"), BarColumn(), MofNCompleteColumn(), TextColumn("people")
-    hidden = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task("people", total=len(rejected))
+    with Bar("Finding routes", len(rejected), console=console) as bar:
         started = time.perf_counter()
         step.fit(
             rows.iloc[train],
@@ -82,9 +79,7 @@ def _work(seed: int, console: Console) -> Demo:
             schema=applications.schema,
             goal=GOAL,
         )
-        result = step.recourse(
-            rejected, progress=lambda done, total: bar.update(task, completed=done, total=total)
-        )
+        result = step.recourse(rejected, progress=lambda done, _: bar.reached(done))
         seconds = time.perf_counter() - started
     skill = float(roc_auc_score(approved[test], scores[test]))
     assert applications.groups is not None
