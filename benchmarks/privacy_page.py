@@ -120,7 +120,7 @@ def _words(lines: pd.DataFrame) -> str:
 
 def _short(lines: pd.DataFrame, way: str, title: str) -> Table:
     """A row a task, at the ε that matters; figures without privacy follow in brackets."""
-    shown = _figures(way)
+    shown = _estimates(way)
     plain = lines[lines["epsilon"] == WITHOUT[way]].set_index(["dataset", "model"])
     rows = []
     for line in lines[lines["epsilon"] == MATTERS[way]].to_dict("records"):
@@ -140,7 +140,7 @@ def _short(lines: pd.DataFrame, way: str, title: str) -> Table:
 
 def _every(lines: pd.DataFrame, way: str) -> Table:
     """A row a task and ε."""
-    shown = _figures(way)
+    shown = _estimates(way)
     rows = []
     for line in lines.to_dict("records"):
         epsilon = SAID.get(line["epsilon"], f"{line['epsilon']:g}")
@@ -150,7 +150,7 @@ def _every(lines: pd.DataFrame, way: str) -> Table:
     return Table(f"privacy_{way}_all", "", heads, _columns(shown), tuple(rows))
 
 
-def _figures(way: str) -> tuple[str, ...]:
+def _estimates(way: str) -> tuple[str, ...]:
     return tuple(name for name in DECIMALS if way == PER_DIRECTION or name != "model_alone")
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from stepladder.errors import BudgetError, ExtraError, ParameterError, ResultError, StepladderError
 from stepladder.privacy.accountant import Budget, Statement
-from stepladder.privacy.ledger import Entry
+from stepladder.privacy.ledger import Spend
 
 NOT_NUMBERS = [True, math.nan, "1", None, [1.0], 1j]
 
@@ -220,7 +220,7 @@ def test_the_query_that_a_refusal_names_does_fit(share, count, epsilon):
 
 def test_more_than_the_budget_is_never_hidden():
     budget = Budget(1, 1e-6)
-    budget._ledger.spend(Entry("", "behind its back", 0.3, 1), lambda totals: None)
+    budget._ledger.spend(Spend("", "behind its back", 0.3, 1), lambda totals: None)
     assert budget.spent > 10
     assert (budget.left, budget.rest) == (0, 0)
 

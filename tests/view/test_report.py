@@ -29,7 +29,7 @@ from stepladder.result.provenance import data_hash, model_hash, schema_hash
 from stepladder.view import page
 from stepladder.view.report import groups, report, write
 from stepladder.view.report.everyone import ROUTES
-from stepladder.view.report.people import chosen
+from stepladder.view.report.examples import chosen
 from stepladder.view.spread import changed, distributions, nearest_paths
 from stepladder.words import plans as words
 
@@ -327,9 +327,9 @@ def test_nobody_is_called_worst_off_where_groups_are_alike():
     worst, best, apart, ratio = rows["Mean distance"]
     ends = [end.split(":\N{NO-BREAK SPACE}") for end in (worst, best)]
     assert {name for name, _ in ends} == {"half=a", "half=b"}
-    figures = [float(figure) for _, figure in ends]
-    assert float(apart.split()[0]) == pytest.approx(figures[0] - figures[1], abs=0.011)
-    assert float(ratio) == pytest.approx(figures[1] / figures[0], abs=0.01)
+    values = [float(measured) for _, measured in ends]
+    assert float(apart.split()[0]) == pytest.approx(values[0] - values[1], abs=0.011)
+    assert float(ratio) == pytest.approx(values[1] / values[0], abs=0.01)
 
 
 def test_what_is_compared_is_told_once_and_explained():

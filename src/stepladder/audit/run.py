@@ -115,14 +115,18 @@ class _Kind:
 
     def counts(self) -> dict[str, NDArray[Any]]:
         """The columns of `Audit.by_group`."""
-        figures: dict[str, NDArray[Any]] = {}
-        for name, figure in self.found.figures.items():
-            figures |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
+        measured: dict[str, NDArray[Any]] = {}
+        for name, one in self.found.measured.items():
+            measured |= {
+                name: one.value,
+                f"{name}_low": one.low,
+                f"{name}_high": one.high,
+            }
         return {
             "by": np.full(len(self.labels), self.name),
             "group": np.array(self.labels, dtype=str),
             **self.found.counts,
-            **figures,
+            **measured,
             "small": self.found.counts["asked"] < self.smallest,
         }
 

@@ -21,7 +21,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from stepladder.bench import names
-from stepladder.bench.figures import Figure, Figures
+from stepladder.bench.estimates import Estimate, Estimates
 from stepladder.bench.paper import OURS, TABLES, TRIALS, Printed, negatives, scale
 from stepladder.bench.render import EMPTY, Column, Entry, Row, Table
 from stepladder.errors import ResultError, listing
@@ -46,7 +46,7 @@ class Line:
     printed: Printed
     method: str
     """our label of the row"""
-    ours: Figure | None
+    ours: Estimate | None
     """None if it wasn't run"""
     people: float = 0.0
     """how many a trial of ours had, on average"""
@@ -78,12 +78,12 @@ class Line:
     @property
     def close(self) -> bool:
         """Whether it's within by the share alone, with no help from standard errors."""
-        exact = Figure(0.0, 0.0, TRIALS)
+        exact = Estimate(0.0, 0.0, TRIALS)
         limit = allowed(self.printed, exact, TOLERANCE[self.group])
         return self.ours is not None and abs(self.difference) <= limit + DUST
 
 
-def allowed(printed: Printed, ours: Figure, tolerance: float) -> float:
+def allowed(printed: Printed, ours: Estimate, tolerance: float) -> float:
     """The largest difference that is within."""
     own = 0.0 if math.isnan(ours.error) else ours.error
     bound = abs(printed.value) * printed.max_error_percent / 100
@@ -91,18 +91,18 @@ def allowed(printed: Printed, ours: Figure, tolerance: float) -> float:
     return max(tolerance * abs(printed.value), 2 * math.hypot(own, theirs), LAST_DIGIT)
 
 
-def compare(figures: Figures) -> list[Line]:
+def compare(estimates: Estimates) -> list[Line]:
     """Every printed figure of the six tables, in the paper's order."""
     lines = []
     for table in TABLES.values():
         for printed in table.printed():
             method = table.labels[printed.row]
-            trials = figures.trials(printed.dataset, printed.model, method)
+            trials = estimates.trials(printed.dataset, printed.model, method)
             if trials is None:
                 lines.append(Line(printed, method, None))
                 continue
             metric = OURS.get(printed.metric, printed.metric)
-            ours = figures.of(printed.dataset, printed.model, method, metric)
+            ours = estimates.of(printed.dataset, printed.model, method, metric)
             ours = ours.times(scale(printed.table, printed.row, printed.metric))
             failure = "" if trials.finished else next(iter(trials.failures.values()), "")
             lines.append(Line(printed, method, ours, trials.people, failure))
@@ -291,17 +291,17 @@ def counts_table(counts: Sequence[Count], title: str = "") -> Table:
     return Table("within", title, ("Figures",), (Column("Within", left=True),), rows)
 
 
-def people_table(figures: Figures, title: str = "People turned down") -> Table:
+def people_table(estimates: Estimates, title: str = "People turned down") -> Table:
     """How many people each model turns down, beside what the paper prints."""
     rows: list[Row] = []
     for printed in negatives():
         own = [
-            figures.of(*task, "people")
-            for task in figures.tasks()
+            estimates.of(*task, "people")
+            for task in estimates.tasks()
             if task[:2] == (printed.dataset, printed.model)
         ]
         # Some methods are run on fewer people; the count is that of those run on all.
-        most = max(own, key=lambda figure: (figure.mean, figure.trials), default=None)
+        most = max(own, key=lambda estimate: (estimate.mean, estimate.trials), default=None)
         rows.append(
             Row(
                 (names.dataset(printed.dataset), names.model(printed.model)),

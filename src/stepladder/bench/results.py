@@ -27,7 +27,7 @@ FACTS = b"stepladder"
 
 
 @dataclass(frozen=True)
-class Facts:
+class CellFacts:
     """What is known of a cell beside its rows. `error` says why there are none."""
 
     fingerprint: str
@@ -123,7 +123,7 @@ class Results:
 
     # ---- writing --------------------------------------------------------------------------
 
-    def put(self, cell: Cell, rows: pd.DataFrame, facts: Facts) -> None:
+    def put(self, cell: Cell, rows: pd.DataFrame, facts: CellFacts) -> None:
         """Keep a finished cell: whole, or not at all."""
         parquet = _parquet()
         from pyarrow import Table

@@ -10,8 +10,8 @@ from urllib.request import Request, urlopen
 import pandas as pd
 
 from stepladder.datasets import content
+from stepladder.datasets.dataset import OpenML, PublishedTable
 from stepladder.datasets.folders import ENDINGS, Place
-from stepladder.datasets.table import OpenML, Table
 from stepladder.errors import DatasetError, listing
 from stepladder.progress import Bar
 
@@ -23,7 +23,7 @@ SECONDS = 10
 
 
 def fetched(
-    table: Table, source: OpenML, places: tuple[Place, ...], progress: bool
+    table: PublishedTable, source: OpenML, places: tuple[Place, ...], progress: bool
 ) -> pd.DataFrame:
     """The checked table. `places` are where it was looked for in vain, for the error."""
     way_out = _by_hand(table, source, places)
@@ -81,7 +81,7 @@ def _fetch(data_id: int) -> pd.DataFrame:
     return pd.DataFrame({name: bunch.frame[name].str.strip("'") for name in bunch.frame})
 
 
-def _by_hand(table: Table, source: OpenML, places: tuple[Place, ...]) -> str:
+def _by_hand(table: PublishedTable, source: OpenML, places: tuple[Place, ...]) -> str:
     """Which file to put where, and what it should hold."""
     csv, packed, parquet = (f"{table.name}{ending}" for ending in ENDINGS)
     columns = listing(table.columns, most=len(table.columns))

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 import stepladder as sl
 from stepladder import datasets
 from stepladder.demo import lender
-from stepladder.demo.plans import instructive, situation
+from stepladder.demo.chosen import instructive, situation
 from stepladder.numbers import plain
 from stepladder.progress import Bar
 from stepladder.view.report import report, write

@@ -30,7 +30,7 @@ import numpy as np
 from stepladder.checks import as_float, finite, whole_number
 from stepladder.errors import BudgetError, ExtraError, ParameterError, ResultError
 from stepladder.numbers import rounded
-from stepladder.privacy.ledger import Entry, File, Ledger, Limits, Memory, Totals, now
+from stepladder.privacy.ledger import File, Ledger, Limits, Memory, Spend, Totals, now
 from stepladder.privacy.neighbours import Neighbours
 
 _EPSILONS = 1e-6, 1e9  # beyond these the noise isn't known exactly enough
@@ -200,7 +200,7 @@ class Budget:
 
         If that would overdraw the budget, nothing is written and a `BudgetError` says by how much.
         """
-        entry = Entry(now(), _what(what), _multiplier(multiplier), _count(count))
+        entry = Spend(now(), _what(what), _multiplier(multiplier), _count(count))
 
         def check(totals: Totals) -> None:
             if not self._fits(totals, entry.multiplier, entry.count):
@@ -223,7 +223,7 @@ class Budget:
         """How much of ε isn't spent."""
         return self.statement.left
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[Spend]:
         """Every spend so far, oldest first."""
         return self._ledger.entries()
 
@@ -279,7 +279,7 @@ class Budget:
             releases=sum(totals.values()),
         )
 
-    def _refusal(self, totals: Totals, entry: Entry) -> str:
+    def _refusal(self, totals: Totals, entry: Spend) -> str:
         cost = _cost(entry.multiplier, entry.count)
         alone, total = (_epsilon_of(c, self.delta) for c in (cost, _sum(totals) + cost))
         left = _shown(self._state(totals).left, self.epsilon)

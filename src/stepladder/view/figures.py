@@ -25,7 +25,7 @@ from stepladder.table.feature import Numeric
 from stepladder.table.frames import Template
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Space
-from stepladder.view.plots.files import save
+from stepladder.view.plots.export import save
 from stepladder.view.plots.style import (
     INK,
     QUIET,

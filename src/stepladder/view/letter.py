@@ -18,7 +18,7 @@ import numpy as np
 from stepladder.result.path import Outcome
 from stepladder.result.recourse import Recourse
 from stepladder.table.feature import Change, Feature, Numeric
-from stepladder.view.page import Table, render, write
+from stepladder.view.page import PageTable, render, write
 from stepladder.words import plans as words
 
 __all__ = ["letter", "reasons", "write"]
@@ -116,12 +116,12 @@ def _reason(feature: Feature, plan: words.Plan, count: int, alone: int) -> str:
 # ---- steps ------------------------------------------------------------------------------------
 
 
-def _tables(plan: words.Plan, with_score: bool) -> list[Table | None]:
+def _tables(plan: words.Plan, with_score: bool) -> list[PageTable | None]:
     """The steps of each route, where they're several and not too many.
 
     Of the nearest route the first steps are told, at least.
     """
-    tables: list[Table | None] = []
+    tables: list[PageTable | None] = []
     left = ROWS
     for route in plan.routes:
         count, fits = len(route.steps), left - 2  # the head and today take a row each
@@ -131,7 +131,7 @@ def _tables(plan: words.Plan, with_score: bool) -> list[Table | None]:
     return tables
 
 
-def _table(plan: words.Plan, route: words.Route, told: int, with_score: bool) -> Table:
+def _table(plan: words.Plan, route: words.Route, told: int, with_score: bool) -> PageTable:
     """A route as a table: what changes, today and after each of the first `told` steps."""
     moved = {move.feature.name: move.feature for step in route.steps for move in step.moves}
     features = [moved[name] for name in plan.today if name in moved]
@@ -151,7 +151,7 @@ def _table(plan: words.Plan, route: words.Route, told: int, with_score: bool) ->
     numbers = tuple(place for place in range(1, len(heads)) if place not in texts)
     more = len(route.steps) - told
     note = f"… and {words.counted(more, 'more step')}: ask us for them." if more else ""
-    return Table("", tuple(heads), tuple(rows), numbers, note)
+    return PageTable("", tuple(heads), tuple(rows), numbers, note)
 
 
 def _lines(text: str | None) -> list[str]:

@@ -17,7 +17,7 @@ from stepladder.files import replacing
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table of a page; `numbers` are the places of the columns that hold figures."""
 
     caption: str

@@ -15,10 +15,10 @@ from stepladder.result.recourse import Recourse
 from stepladder.table import frames
 from stepladder.table.feature import Change
 from stepladder.view import plots
-from stepladder.view.page import Table
+from stepladder.view.page import PageTable
 from stepladder.view.spread import asking, changed, distributions, nearest_paths
 from stepladder.words import plans as words
-from stepladder.words.groups import DISTANCE, Form
+from stepladder.words.measures import DISTANCE, Form
 
 REASONS = 10
 """How many reasons for having no route are told, the most frequent first."""
@@ -60,10 +60,10 @@ class Everyone:
     """All people of a result, as the page shows them."""
 
     lead: str
-    tables: tuple[Table, ...]
+    tables: tuple[PageTable, ...]
     spread: str | None
     """a picture of how routes differ"""
-    changes: Table | None
+    changes: PageTable | None
 
 
 def everyone(result: Recourse) -> Everyone:
@@ -90,7 +90,7 @@ def _lead(result: Recourse, asked: int, reached: int) -> str:
     return f"{reached:,} of {asked:,} who asked have a route to a yes ({share}).{rest}"
 
 
-def _counts(result: Recourse, asked: Sequence[int]) -> Table:
+def _counts(result: Recourse, asked: Sequence[int]) -> PageTable:
     found = Counter(result.best_at(place)[1] for place in asked)
     reached = found.pop(Outcome.REACHED, 0)
     several = sum(len(result.choices_at(place)) > 1 for place in asked)
@@ -102,7 +102,7 @@ def _counts(result: Recourse, asked: Sequence[int]) -> Table:
     }
     counts |= {f"Have none: {ENDS[outcome]}": found[outcome] for outcome in ENDS if found[outcome]}
     rows = [(name, f"{count:,}", _share(count, len(asked))) for name, count in counts.items()]
-    return Table("Everyone who asked", ("", "People", "Share"), tuple(rows), numbers=(1, 2))
+    return PageTable("Everyone who asked", ("", "People", "Share"), tuple(rows), numbers=(1, 2))
 
 
 def _share(part: int, of: int) -> str:
@@ -110,7 +110,7 @@ def _share(part: int, of: int) -> str:
     return percent(part / of) if of else ""
 
 
-def _nearest(result: Recourse) -> Table | None:
+def _nearest(result: Recourse) -> PageTable | None:
     """What people's nearest routes are like; None where nobody has one."""
     paths = nearest_paths(result)
     if not paths:
@@ -121,7 +121,7 @@ def _nearest(result: Recourse) -> Table | None:
         ("Things to change", *_middle(moved, plain)),
         ("Distance", *_middle([path.distance for path in paths], rounded)),
     ]
-    return Table(
+    return PageTable(
         "The nearest route of each",
         ("", "Median", "Most"),
         tuple(rows),
@@ -134,7 +134,7 @@ def _middle(values: Sequence[float], form: Form) -> tuple[str, str]:
     return form(float(np.median(values))), form(max(values))
 
 
-def _reasons(result: Recourse, asked: Sequence[int]) -> Table | None:
+def _reasons(result: Recourse, asked: Sequence[int]) -> PageTable | None:
     """Why people have no route, the most frequent reasons first; None if everyone has one."""
     best = [result.best_at(place) for place in asked]
     found = Counter((outcome, why) for slot, outcome, why in best if slot is None)
@@ -145,7 +145,7 @@ def _reasons(result: Recourse, asked: Sequence[int]) -> Table | None:
     rest = found.total() - sum(count for _, count in told)
     if rest:
         rows.append(("Other reasons", "", f"{rest:,}"))
-    return Table(
+    return PageTable(
         "Why some have no route",
         ("How it ended", "In the method's words", "People"),
         tuple(rows),
@@ -153,7 +153,7 @@ def _reasons(result: Recourse, asked: Sequence[int]) -> Table | None:
     )
 
 
-def _routes(result: Recourse) -> Table | None:
+def _routes(result: Recourse) -> PageTable | None:
     """What all routes are like, the nearest and the others; None where there is none."""
     if not nearest_paths(result):
         return None
@@ -163,7 +163,7 @@ def _routes(result: Recourse) -> Table | None:
         for metric, (name, form) in ROUTES.items()
         if found[metric] is not None and not math.isnan(found[metric])
     ]
-    return Table(
+    return PageTable(
         "All routes, not only the nearest",
         ("", "Mean"),
         tuple(rows),
@@ -173,7 +173,7 @@ def _routes(result: Recourse) -> Table | None:
     )
 
 
-def _changes(result: Recourse) -> Table | None:
+def _changes(result: Recourse) -> PageTable | None:
     paths = nearest_paths(result)
     if not paths:
         return None
@@ -182,7 +182,7 @@ def _changes(result: Recourse) -> Table | None:
         for feature, count in changed(result, paths)
         if feature.change is not Change.NEVER or count
     ]
-    return Table(
+    return PageTable(
         "What the nearest routes change",
         ("What changes", "Routes", "Share"),
         tuple(rows),

@@ -29,7 +29,7 @@ BRACKETS = (
 
 
 @dataclass(frozen=True)
-class Measure:
+class Wording:
     """One thing that groups are compared in."""
 
     name: str
@@ -58,47 +58,47 @@ def _tenths(value: float) -> str:
 
 
 MEASURES = {
-    "selection_rate": Measure(
+    "selection_rate": Wording(
         "Had a yes already", "the share of everyone who needed no route", percent
     ),
-    "success": Measure("Have a route", "the share of those who asked who have one", percent),
-    "choice": Measure(
+    "success": Wording("Have a route", "the share of those who asked who have one", percent),
+    "choice": Wording(
         "Routes to choose from", "how many different ones those who asked have, on average"
     ),
-    "within_budget": Measure(
+    "within_budget": Wording(
         "Have a route within",
         "the share of those who asked whose nearest route is no longer than that distance",
         percent,
         at=" {}",
     ),
-    "trade_off": Measure(
+    "trade_off": Wording(
         "Have a route within any distance",
         "the same, at the distance at which groups differ most",
         percent,
         at=", most apart at {}",
     ),
-    "cost_of_effectiveness": Measure(
+    "cost_of_effectiveness": Wording(
         "Distance until",
         "how far the nearest routes lead, once that share of those who asked have one",
         at=" {} have a route",
         at_form=percent,
     ),
-    "mean_cost": Measure("Mean distance", "of the nearest route, over those who have one"),
-    "median_cost": Measure(
+    "mean_cost": Wording("Mean distance", "of the nearest route, over those who have one"),
+    "median_cost": Wording(
         "Median distance", "half of them have a nearer route, half a longer one"
     ),
-    "mean_steps": Measure("Mean steps", "of the nearest route, over those who have one", _tenths),
+    "mean_steps": Wording("Mean steps", "of the nearest route, over those who have one", _tenths),
 }
 """What groups are compared in, by its name in `stepladder.metrics.groups`.
 
 To have no route is left out: it's to have one, the other way round.
 """
 
-FIGURES = ("success", "mean_cost", "mean_steps")
+TOLD = ("success", "mean_cost", "mean_steps")
 """What is told of every group."""
 
 
-def figure(row: Row, name: str) -> str:
+def measured(row: Row, name: str) -> str:
     """A figure of a group."""
     return MEASURES[name].form(row[name])
 

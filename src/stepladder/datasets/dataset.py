@@ -73,7 +73,7 @@ class Package:
 
 
 @dataclass(frozen=True)
-class Table:
+class PublishedTable:
     """A table as it was published, where to get it, and how it's cleaned."""
 
     name: str

@@ -23,7 +23,7 @@ from stepladder.bench.compare import (
     outside_table,
     people_table,
 )
-from stepladder.bench.figures import Figures, largest_error
+from stepladder.bench.estimates import Estimates, largest_error
 from stepladder.bench.paper import TABLES, PaperTable
 from stepladder.bench.render import Column, Entry, Row, Table, escaped, markdown, split
 from stepladder.bench.tables import (
@@ -50,13 +50,13 @@ class Run:
     reasons: tuple[Reason, ...] = ()
 
     @cached_property
-    def figures(self) -> Figures:
-        return Figures(self.rows, self.cells)
+    def estimates(self) -> Estimates:
+        return Estimates(self.rows, self.cells)
 
     @property
     def kind(self) -> str:
         """fair, sweep, or published for a run with tables of the paper."""
-        found = fitting(self.figures)
+        found = fitting(self.estimates)
         return found[0] if found[0] in ("fair", "sweep") else "published"
 
     @property
@@ -65,14 +65,14 @@ class Run:
         return self.folder.rstrip("/").rsplit("/", 1)[-1]
 
 
-def fitting(figures: Figures) -> list[str]:
+def fitting(estimates: Estimates) -> list[str]:
     """The tables that suit a run: "fair" (StEP is there twice, as it is now and as published),
     those of the paper with at least two methods' rows, or "sweep"."""
-    methods = {method for _, _, method in figures.tasks()}
+    methods = {method for _, _, method in estimates.tasks()}
     if fair.PUBLISHED in methods:
         return ["fair"]
     known = {label for layout in TABLES.values() for label in layout.labels.values()}
-    found = [name for name in TABLES if len(labels_run(figures, name)) > 1]
+    found = [name for name in TABLES if len(labels_run(estimates, name)) > 1]
     return found if found and methods <= known else ["sweep"]
 
 
@@ -153,8 +153,8 @@ def _versions(cells: pd.DataFrame) -> str:
 
 
 def _published(run: Run) -> list[str]:
-    figures = run.figures
-    lines = compare(figures)
+    estimates = run.estimates
+    lines = compare(estimates)
     missed = outside(lines)
     parts = [
         "## Beside the paper",
@@ -176,8 +176,8 @@ def _published(run: Run) -> list[str]:
         parts.append(f"### {layout.title}")
         parts += [markdown(part, level=4) for part in split(beside(lines, layout))]
         parts.append(_folded(MAX_ERROR, largest_errors(lines, layout)))
-    parts.append(markdown(people_table(figures)))
-    failed = [words for task in in_order(figures.tasks()) for words in failures(figures, task)]
+    parts.append(markdown(people_table(estimates)))
+    failed = [words for task in in_order(estimates.tasks()) for words in failures(estimates, task)]
     if failed:
         parts += ["### Trials that failed", "\n".join(f"- {escaped(words)}" for words in failed)]
     if missed:
@@ -255,8 +255,8 @@ def _printed(value: float) -> str:
 
 
 def _fair(run: Run) -> list[str]:
-    figures = run.figures
-    found = fair.standings(figures)
+    estimates = run.estimates
+    found = fair.standings(estimates)
     return [
         "## The fair comparison",
         "Every method gets the same people, positives, constraints, threshold and time; the "
@@ -273,7 +273,7 @@ def _fair(run: Run) -> list[str]:
         markdown(fair.standings_table(found)),
         "In each task, bold is the highest valid success, and the lowest distance among methods "
         f"with valid success above {fair.ENOUGH}.",
-        *(markdown(table) for table in fair.fair_tables(figures)),
+        *(markdown(table) for table in fair.fair_tables(estimates)),
     ]
 
 
@@ -282,4 +282,8 @@ def _fair(run: Run) -> list[str]:
 
 def _sweep(run: Run) -> list[str]:
     about = specs.load(run.name).about if run.name in specs.packaged() else run.name
-    return [f"## {run.name}", about, _folded("The figures", replace(sweep(run.figures), title=""))]
+    return [
+        f"## {run.name}",
+        about,
+        _folded("The figures", replace(sweep(run.estimates), title="")),
+    ]
