@@ -301,7 +301,7 @@ def test_the_page_gives_the_verdict_the_figures_outside_and_the_fair_tables():
         in made
     )
     assert "StEP: at least 90 % was the aim, missed." in made
-    assert "### The 17 figures outside" in made
+    assert "### The 17 numbers outside" in made
     assert made.count("failed: ValueError: no graph") == 1
     assert (
         "- FACE on Credit Card Default, Logistic Regression, seed 0: ValueError: no graph" in made

@@ -227,7 +227,7 @@ def test_a_sweep_has_a_row_for_each_label_in_natural_order():
 
 
 def test_a_sweep_of_an_unknown_figure_gets_the_nearest_name():
-    with pytest.raises(ParameterError, match=r"no figure 'succes'.*Did you mean 'success'"):
+    with pytest.raises(ParameterError, match=r"no metric 'succes'.*Did you mean 'success'"):
         sweep(two_trials().estimates(), ("succes",))
 
 

@@ -167,8 +167,8 @@ def _matched(result: Recourse, groups: Frame) -> Frame:
         rows = len(frames.read(groups))
         if rows != count:
             raise FrameError(
-                f"audit(groups) has {rows} rows for {count} people. Give one row a person, in the "
-                "order of result.status."
+                f"audit(groups) has {rows} rows for {count} people. Give one row per person, in "
+                "the order of result.status."
             )
         return groups
     index, people = pd.Index(frames.labels(groups)), pd.Index(result.people)
@@ -194,6 +194,6 @@ def _cells(result: Recourse, name: str, column: Any) -> list[Any]:
     if len(cells) != len(result.people):
         raise FrameError(
             f"audit(groups): {name!r} has {len(cells)} values for {len(result.people)} people. "
-            "Give one a person, in the order of result.status."
+            "Give one per person, in the order of result.status."
         )
     return cells

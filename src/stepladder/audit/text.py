@@ -95,7 +95,7 @@ def _table(rows: Sequence[Row], smallest: int) -> list[str]:
     room = max(len(name) for name in names)
     if 2 + room + 3 + max(map(len, cells)) <= WIDTH:
         lines = [f"  {name:<{room}}   {cell}" for name, cell in zip(names, cells, strict=True)]
-    else:  # names that leave no room for figures have a line of their own
+    else:  # names that leave no room for numbers have a line of their own
         lines = [f"      {cells[0]}"]
         for name, cell in zip(names[1:], cells[1:], strict=True):
             lines += [*_folded(name, "  "), f"      {cell}"]

@@ -1,7 +1,7 @@
-"""Side by side with the paper: every printed figure beside ours, within or not.
+"""Side by side with the paper: every printed number beside ours, within or not.
 
-A figure of ours is within if it differs from the printed one by no more than the largest of
-- a share of the printed figure: 10 % in StEP's rows, 20 % in the baselines';
+An estimate of ours is within if it differs from the printed one by no more than the largest of
+- a share of the printed number: 10 % in StEP's rows, 20 % in the baselines';
 - twice the combined standard error;
 - half a unit of the last printed digit, 0.005.
 
@@ -29,19 +29,19 @@ from stepladder.numbers import MISSING, rounded
 
 LAST_DIGIT = 0.005
 DUST = 1e-9
-"""Figures that differ by exactly what is allowed are within, whatever their last bit says."""
+"""Numbers that differ by exactly what is allowed are within, whatever their last bit says."""
 BASELINES = ("dice", "face", "cchvae")
 TOLERANCE = {"step": 0.10, **dict.fromkeys(BASELINES, 0.20)}
 """By group: what a method's label begins with."""
 AIM = {"step": 0.90, "baselines": 0.70}
-"""The share of figures that is to be within."""
+"""The share of numbers that is to be within."""
 NO_REASON = "no reason found yet"
 _PATTERNS = ("table", "dataset", "model", "row", "metric")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One printed figure, and ours."""
+    """One printed number, and ours."""
 
     printed: Printed
     method: str
@@ -70,7 +70,7 @@ class Line:
 
     @property
     def within(self) -> bool | None:
-        """None if it wasn't run; a crash or a figure nobody has is outside."""
+        """None if it wasn't run; a crash or a number nobody has is outside."""
         if self.ours is None:
             return None
         return abs(self.difference) <= self.allowed + DUST
@@ -92,7 +92,7 @@ def allowed(printed: Printed, ours: Estimate, tolerance: float) -> float:
 
 
 def compare(estimates: Estimates) -> list[Line]:
-    """Every printed figure of the six tables, in the paper's order."""
+    """Every printed number of the six tables, in the paper's order."""
     lines = []
     for table in TABLES.values():
         for printed in table.printed():
@@ -118,7 +118,7 @@ def outside(lines: Sequence[Line]) -> list[Line]:
 
 @dataclass(frozen=True)
 class Count:
-    """How many of some printed figures are within."""
+    """How many printed numbers of some kind are within."""
 
     name: str
     within: int
@@ -175,7 +175,7 @@ def by_table(lines: Sequence[Line]) -> list[Count]:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why figures that fit the patterns lie outside."""
+    """Why numbers that fit the patterns lie outside."""
 
     why: str
     table: str = "*"
@@ -192,7 +192,7 @@ def reasons(path: Path) -> tuple[Reason, ...]:
     """The reasons in a TOML file of `[[reason]]` tables, none if there's no such file.
 
     Each has `why`, a sentence, and any of table, dataset, model, row and metric: patterns with *
-    for anything, which is also what one that's left out means. The first that fits a figure counts.
+    for anything, which is also what one that's left out means. The first that fits a number counts.
     """
     if not path.is_file():
         return ()
@@ -220,14 +220,14 @@ def reasons(path: Path) -> tuple[Reason, ...]:
 
 
 def reason(line: Line, known: Sequence[Reason]) -> str:
-    """Why a figure lies outside, as far as is known."""
+    """Why a number lies outside, as far as is known."""
     if line.failure:
         return f"failed: {line.failure}"
     return next((r.why for r in known if r.fits(line.printed)), NO_REASON)
 
 
 def stale(lines: Sequence[Line], known: Sequence[Reason]) -> list[Reason]:
-    """Reasons that no figure outside needs any more."""
+    """Reasons that no number outside needs any more."""
     missed = outside(lines)
     needed = {next((r for r in known if r.fits(line.printed)), None) for line in missed}
     return [r for r in known if r not in needed]
@@ -235,7 +235,7 @@ def stale(lines: Sequence[Line], known: Sequence[Reason]) -> list[Reason]:
 
 # ---- tables -----------------------------------------------------------------------------------
 
-_HEADS = ("Table", "Dataset", "Model", "Row", "Figure")
+_HEADS = ("Table", "Dataset", "Model", "Row", "Metric")
 
 
 def compare_table(lines: Sequence[Line], title: str = "Beside the paper") -> Table:
@@ -263,7 +263,7 @@ def compare_table(lines: Sequence[Line], title: str = "Beside the paper") -> Tab
 def outside_table(
     lines: Sequence[Line],
     known: Sequence[Reason],
-    title: str = "Figures outside",
+    title: str = "Numbers outside",
     said: Callable[[str], str] = str,
 ) -> Table:
     """What lies outside, by how much, and why, as `said` puts it."""
@@ -288,7 +288,7 @@ def outside_table(
 
 def counts_table(counts: Sequence[Count], title: str = "") -> Table:
     rows = tuple(Row((c.name,), (Entry(words=str(c)),)) for c in counts)
-    return Table("within", title, ("Figures",), (Column("Within", left=True),), rows)
+    return Table("within", title, ("Numbers",), (Column("Within", left=True),), rows)
 
 
 def people_table(estimates: Estimates, title: str = "People turned down") -> Table:

@@ -70,7 +70,7 @@ def _table(estimates: Estimates, dataset: str, model: str) -> Table:
 
 def _best(estimates: Estimates, tasks: Sequence[Task], metric: str) -> list[Task]:
     """The highest valid success, or the least distance of the methods with enough of it; every
-    method that shows the same figure."""
+    method that shows the same number."""
     if metric in DISTANCES:
         tasks = [task for task in tasks if estimates.of(*task, "valid_success").mean > ENOUGH]
     shown = {task: estimates.of(*task, metric).mean for task in tasks}

@@ -1,4 +1,4 @@
-"""The folder that a run fills: rows, one a person, and what is known of each cell.
+"""The folder that a run fills: rows, one per person, and what is known of each cell.
 
 While a run is on, every finished cell is a file of its own under `cells/`, written beside its
 place and then renamed, so a run that is killed at any moment loses only the cells it was working
@@ -185,14 +185,14 @@ def _write_small(frame: pd.DataFrame, file: Path) -> None:
     table = Table.from_pandas(
         frame.astype(dict.fromkeys(KEYS[:3], "category")), preserve_index=False
     )
-    figures = [name for name in frame.columns if frame[name].dtype == np.float32]
+    numbers = [name for name in frame.columns if frame[name].dtype == np.float32]
     _parquet().write_table(
         table,
         file,
         compression="zstd",
         compression_level=19,
-        use_dictionary=[name for name in frame.columns if name not in figures],
-        use_byte_stream_split=figures,
+        use_dictionary=[name for name in frame.columns if name not in numbers],
+        use_byte_stream_split=numbers,
     )
 
 

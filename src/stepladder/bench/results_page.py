@@ -1,4 +1,4 @@
-"""The page of results, written whole from folders of results and the paper's figures."""
+"""The page of results, written whole from folders of results and the paper's numbers."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ def page(runs: Sequence[Run], command: str) -> str:
 
 def _introduction(runs: Sequence[Run], command: str) -> str:
     lines = [
-        "Every figure on this page comes from the rows in "
+        "Every number on this page comes from the rows in "
         + ", ".join(f"`{run.folder}`" for run in runs)
-        + ", one row a dataset, model, method, trial and person. A figure is the mean over trials "
-        "of the mean over people; ± is its standard error over trials (their standard deviation "
+        + ", one row per dataset, model, method, trial and person. A number is the mean over "
+        "trials of the mean over people; ± is its standard error over trials (their standard deviation "
         "by the root of their number).",
         "",
         *(_what_was_run(run) for run in runs),
@@ -158,18 +158,18 @@ def _published(run: Run) -> list[str]:
     missed = outside(lines)
     parts = [
         "## Beside the paper",
-        "Hamer, Perello, Valladares, Viswanathan and Zick print 1,008 figures in six tables "
+        "Hamer, Perello, Valladares, Viswanathan and Zick print 1,008 numbers in six tables "
         "(Simple Steps to Success, TMLR 2024). Ours is *within* if it differs by no more than the "
-        "largest of 10 % of the printed figure (20 % for a baseline), twice the combined standard "
+        "largest of 10 % of the printed number (20 % for a baseline), twice the combined standard "
         "error, and 0.005, half a unit of the last printed digit. *By the share alone* leaves the "
         "standard errors out.",
         _groups(lines),
         _folded("Table by table", counts_table(by_table(lines))),
     ]
     parts += [
-        "In each place stand our figure, its standard error and, in brackets, the paper's figure. "
+        "In each place stand our number, its standard error and, in brackets, the paper's number. "
         f"{OUTSIDE} marks ours as outside. {MAX_ERROR} is the largest standard error of a row, "
-        "over all models, in percent of its figure. Diversity and proximal diversity are computed "
+        "over all models, in percent of its number. Diversity and proximal diversity are computed "
         "as the paper's tables do, failed paths included.",
     ]
     for layout in TABLES.values():
@@ -181,7 +181,7 @@ def _published(run: Run) -> list[str]:
     if failed:
         parts += ["### Trials that failed", "\n".join(f"- {escaped(words)}" for words in failed)]
     if missed:
-        parts.append(f"### The {len(missed)} figures outside")
+        parts.append(f"### The {len(missed)} numbers outside")
         notes = Footnotes()
         table = outside_table(lines, run.reasons, "", said=lambda why: str(notes.add(why)))
         parts += [markdown(table), "\n".join(f"{i}. {why}" for i, why in enumerate(notes.all, 1))]
@@ -209,7 +209,7 @@ def _meets(share: float, aim: str) -> bool:
 
 
 def beside(lines: Sequence[Line], layout: PaperTable) -> Table:
-    """One of the paper's tables, the printed figure behind each of ours."""
+    """One of the paper's tables, the printed number behind each of ours."""
     rows = [Row(heads, tuple(map(_beside, own))) for heads, own in _rows(lines, layout)]
     heads = ("Dataset", names.HEADS[layout.head])
     return Table(layout.name, layout.title, heads, paper_columns(layout), tuple(rows))
@@ -228,7 +228,7 @@ def largest_errors(lines: Sequence[Line], layout: PaperTable) -> Table:
 def _rows(
     lines: Sequence[Line], layout: PaperTable
 ) -> Iterator[tuple[tuple[str, str], list[Line]]]:
-    """The figures of each row of a table, under the heads they stand by."""
+    """The numbers of each row of a table, under the heads they stand by."""
     rows: dict[tuple[str, str], list[Line]] = {}
     for line in lines:
         if line.printed.table == layout.name:
@@ -285,5 +285,5 @@ def _sweep(run: Run) -> list[str]:
     return [
         f"## {run.name}",
         about,
-        _folded("The figures", replace(sweep(run.estimates), title="")),
+        _folded("The numbers", replace(sweep(run.estimates), title="")),
     ]

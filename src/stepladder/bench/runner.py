@@ -258,7 +258,7 @@ def _run_cell(spec: Spec, cell: Cell, task: Task) -> tuple[pd.DataFrame, CellFac
 
 
 def versions() -> dict[str, str]:
-    """Of Python and the packages that figures depend on."""
+    """Of Python and the packages that numbers depend on."""
     found = {"python": ".".join(str(part) for part in sys.version_info[:3])}
     for package in PACKAGES:
         try:

@@ -1,4 +1,4 @@
-"""Tables from figures: the paper's six, laid out as the paper does, and a plain one for sweeps."""
+"""Tables of estimates: the paper's six, laid out as the paper does, and a plain one for sweeps."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Writer:
         first: bool = False,
         times: float = 1.0,
     ) -> Entry:
-        """A figure; `first` carries the notes on how the trials of its task went."""
+        """A number; `first` carries the notes on how the trials of its task went."""
         trials = self.estimates.trials(*task)
         if trials is None:
             return Entry()
@@ -89,7 +89,7 @@ def failures(estimates: Estimates, task: Task) -> list[str]:
 
 
 def paper_table(estimates: Estimates, name: str) -> Table:
-    """Our figures in the layout of one of the paper's tables, with its "Max Error %"."""
+    """Our numbers in the layout of one of the paper's tables, with its "Max Error %"."""
     layout = paper_layout(name)
     tasks = layout_tasks(layout)
     writer = Writer(estimates, (task for row in tasks.values() for task in row))
@@ -155,7 +155,7 @@ def sweep(estimates: Estimates, metrics: Sequence[str] = SWEPT, title: str = "")
     for metric in metrics:
         if metric not in known:
             raise ParameterError(
-                f"There is no figure {metric!r} in these results.{nearest(metric, known)} "
+                f"There is no metric {metric!r} in these results.{nearest(metric, known)} "
                 f"There are {listing(sorted(set(known)), most=30)}."
             )
     tasks = in_order(estimates.tasks())

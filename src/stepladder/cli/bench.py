@@ -116,7 +116,7 @@ def compare(
     form: Format = Form.text,
     out: Out = None,
 ) -> None:
-    """Every figure that the paper prints beside ours: within or not."""
+    """Every number that the paper prints beside ours: within or not."""
     from stepladder.bench import compare as beside
 
     estimates = _estimates(folder)
@@ -128,7 +128,7 @@ def compare(
         made = [beside.outside_table(lines, known)]
     else:
         made = [beside.compare_table(ran), beside.people_table(estimates)]
-    _write([*made, beside.counts_table(counts, "Figures within")], form, out)
+    _write([*made, beside.counts_table(counts, "Numbers within")], form, out)
 
 
 @app.command()
@@ -169,7 +169,7 @@ def _reasons(folder: Path, lines: list[Line]) -> tuple[Reason, ...]:
 
     known = reasons(folder / REASONS)
     for reason in stale(lines, known):
-        typer.echo(f"{folder / REASONS}: no figure outside needs {reason.why!r}.", err=True)
+        typer.echo(f"{folder / REASONS}: no number outside needs {reason.why!r}.", err=True)
     return known
 
 

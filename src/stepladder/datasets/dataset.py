@@ -92,7 +92,7 @@ class Dataset:
 
     name: str
     rows: pd.DataFrame
-    """In raw units, one column a feature."""
+    """In raw units, one column per feature."""
     labels: NDArray[np.int64]
     """(rows,): 1 is the good outcome, 0 the other."""
     schema: Schema

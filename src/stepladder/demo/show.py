@@ -101,11 +101,11 @@ def introduction(demo: Demo) -> Group:
 
 
 def summary(demo: Demo, made: list[Plan]) -> Panel:
-    """Everyone in a few figures."""
+    """Everyone in a few numbers."""
     people, rejected = len(demo.rows), len(demo.rejected)
     routes = [plan.routes[0] for plan in made]
     several = sum(len(plan.routes) > 1 for plan in made)
-    figures = [
+    facts = [
         ("Applicants", f"{people:,}", ""),
         ("  accepted by the model", f"{people - rejected:,}", _share(people - rejected, people)),
         ("  turned down", f"{rejected:,}", _share(rejected, people)),
@@ -123,8 +123,8 @@ def summary(demo: Demo, made: list[Plan]) -> Panel:
     grid.add_column()
     grid.add_column(justify="right", style="bold")
     grid.add_column(style="dim")
-    for figure in figures:
-        grid.add_row(*figure)
+    for fact in facts:
+        grid.add_row(*fact)
     return Panel(
         grid, title="[bold]Everyone[/]", title_align="left", padding=(1, 2), box=box.ROUNDED
     )

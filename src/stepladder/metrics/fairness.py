@@ -53,8 +53,8 @@ class Gap:
     """The difference between the two groups furthest apart, and their ratio, with intervals.
 
     `ratio` is the smaller value over the larger. With fewer than two groups to compare, all
-    figures are NaN; where these are alike, the gap is 0 and no group is named. Intervals
-    are NaN where a group says nothing of how sure its figure is, such as one of one person.
+    values are NaN; where these are alike, the gap is 0 and no group is named. Intervals
+    are NaN where a group says nothing of how sure its value is, such as one of one person.
     """
 
     lowest: int | None = None
@@ -68,7 +68,7 @@ class Gap:
     compared: int = 0
     """how many groups"""
     small: bool = False
-    """whether any of them has too few people for such a figure"""
+    """whether any of them has too few people for such a value"""
 
 
 @dataclass(frozen=True, eq=False)

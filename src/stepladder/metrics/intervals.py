@@ -1,7 +1,7 @@
-"""How sure a figure is: intervals that hold it with 95% confidence.
+"""How sure a value is: intervals that hold it with 95% confidence.
 
 Shares have Wilson's interval, and their differences and ratios the ones built from two of
-Wilson's; these say something even where everyone, or nobody, is counted. All other figures have
+Wilson's; these say something even where everyone, or nobody, is counted. All other values have
 what people drawn again give (the bootstrap), made wider the fewer people they rest on: few people
 differ less from one another than people do (the expanded percentile interval of Hesterberg, "What
 Teachers Should Know About the Bootstrap", The American Statistician 69, 2015). Where every draw
@@ -24,13 +24,13 @@ TAIL = 0.025
 """Beyond each end of an interval: they hold with 95% confidence."""
 
 ROUNDING = 1e-9
-"""Figures as close as that, in proportion, are the same but for the computer's rounding."""
+"""Values as close as that, in proportion, are the same but for the computer's rounding."""
 
 UNKNOWN: Interval = (np.nan, np.nan)
 
 
 def same(first: float, second: float) -> bool:
-    """Whether two figures differ by no more than rounding; two infinities don't differ."""
+    """Whether two values differ by no more than rounding; two infinities don't differ."""
     return bool(np.isclose(first, second, rtol=ROUNDING, atol=0.0))
 
 
@@ -85,7 +85,7 @@ def says_something(draws: Values) -> bool:
 
 
 def between(draws: Values, centre: float, count: int, pairs: int = 1) -> Interval:
-    """Where a figure of `count` people, two or more, lies; `draws` (b,) are of it.
+    """Where a value that rests on `count` people, two or more, lies; `draws` (b,) are of it.
 
     Its ends are the 2.5th and 97.5th percentile, stretched away from the centre by as much as
     Student's t, of so many people and of all `pairs` at once (Bonferroni), is wider than the
@@ -106,7 +106,7 @@ def students(tail: float, freedom: int) -> float:
     >>> round(students(0.025, 2), 2), round(students(0.025, 100), 2)
     (4.3, 1.98)
     """
-    from scipy.special import stdtrit
+    from scipy.special import stdtrit  # only audits need it
 
     return -float(stdtrit(freedom, tail))
 

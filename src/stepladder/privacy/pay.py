@@ -76,7 +76,7 @@ class PayPerDirection:
     budget   what is spent from
     steps    for how many steps of one person's paths what is left is to last: the more, the
              noisier each
-    centres  a frame of public rows, one a path, to cluster the positives around; None to find
+    centres  a frame of public rows, one per path, to cluster the positives around; None to find
              them privately, for a tenth of what is left
     saved    a .json file that keeps what those were found by, as PayOnce's does: a walk that is
              resumed elsewhere with the same ledger doesn't pay for them again, and its steps are

@@ -206,7 +206,7 @@ def clustering() -> Figure:
     data = (REJECTED, accepted, BOUNDARY)
     return Figure(
         "Without and with clusters",
-        "One direction over all accepted applicants leads between them; one a cluster leads to "
+        "One direction over all accepted applicants leads between them; one per cluster leads to "
         "each.",
         (
             Panel("Without clusters", *data, (person,), (between,)),

@@ -1,4 +1,4 @@
-"""Groups in plain words: what they are compared in, and how figures and differences are written."""
+"""Groups in plain words: what they are compared in, and how that is written."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Wording:
     name: str
     meaning: str
     form: Form = rounded
-    """writes its figures"""
+    """writes its numbers"""
     at: str = ""
     """what follows the name, where it speaks of a distance or a share, {}"""
     at_form: Form = rounded
 
     @property
     def term(self) -> str:
-        """Its name where no such figure is meant."""
+        """Its name where no such number is meant."""
         return self.name + self.at.format("…")
 
     @property
@@ -99,23 +99,23 @@ TOLD = ("success", "mean_cost", "mean_steps")
 
 
 def measured(row: Row, name: str) -> str:
-    """A figure of a group."""
+    """A measure of a group, as people read it."""
     return MEASURES[name].form(row[name])
 
 
 def interval(row: Row, name: str) -> str:
-    """From where to where a figure of a group may lie, in brackets; nothing if it isn't known."""
+    """From where to where a group's measure may lie, in brackets; nothing if it isn't known."""
     low, high = (MEASURES[name].form(row[f"{name}_{end}"]) for end in ("low", "high"))
     return "" if MISSING in (low, high) else f"({low.removesuffix('%')}–{high})"
 
 
 def rests_on_few(row: Row, name: str, smallest: int) -> bool:
-    """Whether a figure is of few people, though the group that asked isn't small."""
+    """Whether a measure rests on few people, though the group that asked isn't small."""
     return not row["small"] and 0 < row[groups.MEASURES[name].over] < smallest
 
 
 def few(smallest: int) -> str:
-    """What the mark of a group, of a figure or of a difference means."""
+    """What the mark of a group, a measure or a difference means."""
     return f"* of fewer than {smallest:,} people: too few to say much."
 
 

@@ -9,19 +9,19 @@ from dataclasses import dataclass, replace
 from stepladder.numbers import rounded
 
 WIDE = 8
-"""A table with more columns than this shows a standard error below its figure, not beside it."""
+"""A table with more columns than this shows a standard error below its number, not beside it."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands in one place of a table: a figure with its standard error, or words."""
+    """What stands in one place of a table: a number with its standard error, or words."""
 
     value: float = math.nan
     error: float = math.nan
     words: str = ""
-    """instead of a figure"""
+    """instead of a number"""
     after: str = ""
-    """words behind the figure and its error"""
+    """words behind the number and its error"""
     decimals: int = 2
     best: bool = False
     notes: tuple[int, ...] = ()
@@ -33,7 +33,7 @@ class Entry:
 
     @property
     def aside(self) -> str:
-        """What follows the figure: its standard error, and the words behind it."""
+        """What follows the number: its standard error, and the words behind it."""
         known = not (self.words or math.isnan(self.value) or math.isnan(self.error))
         error = f"±{rounded(self.error, self.decimals)}" if known else ""
         return f"{error} {self.after}".strip()
@@ -48,7 +48,7 @@ class Column:
     name: str
     group: str = ""
     left: bool = False
-    """words stand left, figures right"""
+    """words stand left, numbers right"""
 
 
 @dataclass(frozen=True)

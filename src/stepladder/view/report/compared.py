@@ -24,7 +24,7 @@ MOST_GROUPS = 30
 """Groups in one chart, at most; tables have all of them."""
 
 MARK = f"{HELD}*"
-"""What marks a small group, or a figure of few people; it stays with its name."""
+"""What marks a small group, or a measure that rests on few people; it stays with its name."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _offered(by: str, groups: Sequence[Row], found: Audit) -> PageTable:
 
 
 def _ranged(row: Row, name: str, smallest: int) -> str:
-    """A figure and, where it's known, from where to where it may lie."""
+    """A number and, where it's known, from where to where it may lie."""
     told = words.measured(row, name) + MARK * words.rests_on_few(row, name, smallest)
     return f"{told} {words.interval(row, name)}".rstrip()
 
@@ -162,13 +162,13 @@ def _differences(
 
 
 def _ratio(values: Sequence[float]) -> str:
-    """The smaller of two figures over the larger; a dash where there aren't two."""
+    """The smaller of two numbers over the larger; a dash where there aren't two."""
     known = len(values) == 2 and max(values) > 0
     return rounded(min(values) / max(values)) if known else MISSING
 
 
 def _end(name: str, group: Row | None) -> str:
-    """One of the two groups furthest apart, and its figure."""
+    """One of the two groups furthest apart, and its number."""
     if group is None:
         return MISSING
     called: str = group["group"]
