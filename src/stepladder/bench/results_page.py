@@ -96,8 +96,8 @@ def _introduction(runs: Sequence[Run], command: str) -> str:
         "Every number on this page comes from the rows in "
         + ", ".join(f"`{run.folder}`" for run in runs)
         + ", one row per dataset, model, method, trial and person. A number is the mean over "
-        "trials of the mean over people; ± is its standard error over trials (their standard deviation "
-        "by the root of their number).",
+        "trials of the mean over people; ± is its standard error over trials (their standard "
+        "deviation by the root of their number).",
         "",
         *(_what_was_run(run) for run in runs),
         "",
