@@ -7,7 +7,8 @@ import math
 import pandas as pd
 
 from stepladder.bench import names
-from stepladder.bench.render import Column, Entry, Row, Table, markdown, number
+from stepladder.bench.render import Column, Entry, Row, Table, markdown
+from stepladder.numbers import rounded
 
 ONCE, PER_DIRECTION = "once", "per direction"
 NEXT_TO_NO_NOISE = 1e6
@@ -90,7 +91,7 @@ def _range(lines: pd.DataFrame, name: str) -> str:
     least, most = lines[name].min(), lines[name].max()
     if math.isnan(least):
         return "not measured"
-    return f"from {number(math.floor(least * 1e3 + 1e-6) / 1e3, 3)} to {number(most, 3)}"
+    return f"from {rounded(math.floor(least * 1e3 + 1e-6) / 1e3, 3)} to {rounded(most, 3)}"
 
 
 def _tasks(lines: pd.DataFrame) -> str:
@@ -119,7 +120,7 @@ def _words(lines: pd.DataFrame) -> str:
 
 def _short(lines: pd.DataFrame, way: str, title: str) -> Table:
     """A row a task, at the ε that matters; figures without privacy follow in brackets."""
-    shown = _figures(way)
+    shown = _estimates(way)
     plain = lines[lines["epsilon"] == WITHOUT[way]].set_index(["dataset", "model"])
     rows = []
     for line in lines[lines["epsilon"] == MATTERS[way]].to_dict("records"):
@@ -127,7 +128,7 @@ def _short(lines: pd.DataFrame, way: str, title: str) -> Table:
         entries = [Entry(line["people"], decimals=0)]
         for name in shown:
             known = name in WITH_BRACKETS and task in plain.index
-            after = f"({number(plain.loc[task, name], DECIMALS[name])})" if known else ""
+            after = f"({rounded(plain.loc[task, name], DECIMALS[name])})" if known else ""
             entries.append(Entry(line[name], after=after, decimals=DECIMALS[name]))
         heads = names.dataset(task[0]), names.model(task[1])
         rows.append(Row(heads, tuple(entries)))
@@ -139,7 +140,7 @@ def _short(lines: pd.DataFrame, way: str, title: str) -> Table:
 
 def _every(lines: pd.DataFrame, way: str) -> Table:
     """A row a task and ε."""
-    shown = _figures(way)
+    shown = _estimates(way)
     rows = []
     for line in lines.to_dict("records"):
         epsilon = SAID.get(line["epsilon"], f"{line['epsilon']:g}")
@@ -149,7 +150,7 @@ def _every(lines: pd.DataFrame, way: str) -> Table:
     return Table(f"privacy_{way}_all", "", heads, _columns(shown), tuple(rows))
 
 
-def _figures(way: str) -> tuple[str, ...]:
+def _estimates(way: str) -> tuple[str, ...]:
     return tuple(name for name in DECIMALS if way == PER_DIRECTION or name != "model_alone")
 
 

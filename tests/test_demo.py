@@ -16,7 +16,7 @@ from rich.console import Console
 import stepladder as sl
 from stepladder.datasets import mortgage
 from stepladder.demo import lender, show
-from stepladder.demo.plans import instructive
+from stepladder.demo.chosen import instructive
 from stepladder.words.plans import Plan, plans, score
 
 

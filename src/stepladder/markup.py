@@ -29,7 +29,7 @@ def lines(text: str) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> str:
-    """A table of plain texts and figures; `numbers` are the places of the columns of figures."""
+    """A table of plain texts and numbers; `numbers` are the places of the columns of numbers."""
     above = _row("th", heads, numbers)
     below = "".join(_row("td", row, numbers) for row in rows)
     return (

@@ -2,18 +2,73 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
+MISSING = "–"
+"""Where there is no number."""
 
-def number(n: float | Decimal, *, apart: bool, cents: bool = False) -> str:
+
+def exact(n: float | Decimal, *, apart: bool = True, cents: bool = False) -> str:
     """A number with all the digits it takes to tell it from any other, and no more.
 
-    >>> [number(n, apart=True) for n in (0.35, 1234567890123.4568, 1e-7)]
-    ['0.35', '1,234,567,890,123.4568', '0.0000001']
+    apart  whether a comma sets thousands apart
+    cents  whether an amount that has one decimal is written with two
+
+    >>> [exact(n) for n in (0.35, 1234567890123.4568, 1e-7, -0.0)]
+    ['0.35', '1,234,567,890,123.4568', '0.0000001', '0']
     """
-    exact = n if isinstance(n, Decimal) else Decimal(str(n))
-    if exact == exact.to_integral_value():
-        said = f"{exact:z,.0f}"
+    given = n if isinstance(n, Decimal) else Decimal(str(n))
+    if given == given.to_integral_value():
+        digits = f"{given:z,.0f}"
+    elif cents and round(given, 2) == given:
+        digits = f"{given:,.2f}"
     else:
-        said = f"{exact:,.2f}" if cents and round(exact, 2) == exact else f"{exact.normalize():,f}"
-    return (said if apart else said.replace(",", "")).replace("-", "−")
+        digits = f"{given.normalize():,f}"
+    return (digits if apart else digits.replace(",", "")).replace("-", "−")
+
+
+def plain(n: float) -> str:
+    """A number as it's typed, for a label or a message: no commas, and no noise of the computer's.
+
+    >>> [plain(n) for n in (1200.0, -0.5, 0.1 + 0.2)]
+    ['1200', '-0.5', '0.3']
+    """
+    return f"{n:.15g}"
+
+
+def rounded(n: float, decimals: int = 2) -> str:
+    """A number with so many decimals, or a dash where there is none.
+
+    >>> [rounded(n) for n in (7.0551, -0.034, -0.001, math.inf, math.nan)]
+    ['7.06', '−0.03', '0.00', '∞', '–']
+    """
+    return _rounded(n, f"z.{decimals}f")
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    """A share in per cent, or a dash where there is none.
+
+    >>> percent(0.347), percent(0.347, 1), percent(math.nan)
+    ('35%', '34.7%', '–')
+    """
+    return _rounded(share, f"z.{decimals}%")
+
+
+def _rounded(n: float, form: str) -> str:
+    if math.isnan(n):
+        return MISSING
+    return ("∞" if n > 0 else "−∞") if math.isinf(n) else format(n, form).replace("-", "−")
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> duration(0.04), duration(8.26), duration(75), duration(7500)
+    ('0.0 s', '8.3 s', '1 min 15 s', '2 h 5 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"

@@ -6,7 +6,7 @@ import numpy as np
 from tests.audit.made import HAPPY, SEX, five, handmade, many, path, planted, reaching
 
 from stepladder.audit import audit
-from stepladder.words import groups as words
+from stepladder.numbers import MISSING
 
 
 def lines_of(made):
@@ -100,7 +100,7 @@ def test_a_group_in_which_nobody_asks_has_no_figures():
     routes = [[path(HAPPY, 1.0)]] * 3 + [reaching(1.0), reaching(2.0)]
     lines = lines_of(audit(handmade(routes), {"sex": list("fffmm")}, samples=20))
     women = next(line for line in lines if "sex=f" in line)
-    assert women.split() == ["sex=f*", "0", *[words.NONE] * 3]
+    assert women.split() == ["sex=f*", "0", *[MISSING] * 3]
 
 
 def test_of_nobody_there_is_one_line():

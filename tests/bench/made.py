@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from stepladder.bench.figures import Figures
+from stepladder.bench.estimates import Estimates
 
 CREDIT, LR = "credit_default", "logistic_regression"
 
@@ -20,13 +20,13 @@ class Made:
     def trial(self, method="step", seed=0, dataset=CREDIT, model=LR, error="", **facts):
         """A trial; keyword arguments with lists are figures, one value a person, others facts."""
         key = {"dataset": dataset, "model": model, "method": method, "seed": seed}
-        figures = {name: given for name, given in facts.items() if isinstance(given, Sequence)}
-        people = len(next(iter(figures.values()), ()))
+        estimates = {name: given for name, given in facts.items() if isinstance(given, Sequence)}
+        people = len(next(iter(estimates.values()), ()))
         for person in range(people):
-            own = {name: float(values[person]) for name, values in figures.items()}
+            own = {name: float(values[person]) for name, values in estimates.items()}
             self.rows.append({**key, "person": person, **own})
         known = {"people": people, "seconds_fit": 0.0, "seconds": 0.0, "dropped": 0}
-        known |= {name: given for name, given in facts.items() if name not in figures}
+        known |= {name: given for name, given in facts.items() if name not in estimates}
         cell = {"model_calls": 0, "model_rows": 0, "peak_mib": 0.0, "settings": "{}"}
         self.cells.append({**key, **cell, "versions": '{"numpy": "2.4"}', **known, "error": error})
         return self
@@ -37,5 +37,5 @@ class Made:
             self.cells
         )
 
-    def figures(self) -> Figures:
-        return Figures(*self.frames())
+    def estimates(self) -> Estimates:
+        return Estimates(*self.frames())

@@ -24,10 +24,10 @@ from stepladder.bench.compare import (
     reasons,
     stale,
 )
-from stepladder.bench.figures import Figure
-from stepladder.bench.page import Run, page
+from stepladder.bench.estimates import Estimate
 from stepladder.bench.paper import TABLES, Printed
 from stepladder.bench.render import text
+from stepladder.bench.results_page import Run, page
 from stepladder.bench.tables import paper_table
 from stepladder.errors import ResultError
 
@@ -39,7 +39,7 @@ def printed(value: float, max_error: float = 100.0, row: str = "step") -> Printe
 
 
 def line(value: float, ours: float, error: float = 0.0, method: str = "step", trials=10) -> Line:
-    return Line(printed(value, row=method), method, Figure(ours, error, trials))
+    return Line(printed(value, row=method), method, Estimate(ours, error, trials))
 
 
 # ---- the rule ---------------------------------------------------------------------------------
@@ -77,17 +77,17 @@ def test_twice_the_combined_error_is_within():
 
 def test_their_error_is_no_larger_than_they_print():
     # Theirs is at most 1 % of 10; ours is 3: 2 √(3² + 0.1²) = 6.0033.
-    assert allowed(printed(10.0, 1.0), Figure(0, 3.0, 10), 0.1) == pytest.approx(6.003332)
+    assert allowed(printed(10.0, 1.0), Estimate(0, 3.0, 10), 0.1) == pytest.approx(6.003332)
 
 
 def test_their_ten_trials_are_less_noisy_than_our_three():
     # Ours of 3 trials is 3, so ten would have 3 √0.3 = 1.643.
     expected = 2 * math.sqrt(9 + 9 * 0.3)
-    assert allowed(printed(10.0), Figure(0, 3.0, 3), 0.1) == pytest.approx(expected)
+    assert allowed(printed(10.0), Estimate(0, 3.0, 3), 0.1) == pytest.approx(expected)
 
 
 def test_one_trial_has_no_error_to_hide_behind():
-    assert allowed(printed(10.0), Figure(0, NAN, 1), 0.1) == 1.0
+    assert allowed(printed(10.0), Estimate(0, NAN, 1), 0.1) == 1.0
 
 
 @pytest.mark.parametrize(("ours", "close"), [(11.0, True), (11.01, False), (NAN, False)])
@@ -115,7 +115,7 @@ def results() -> Made:
 
 
 def test_every_printed_figure_has_a_line():
-    lines = compare(results().figures())
+    lines = compare(results().estimates())
     assert len(lines) == 1008
     first = lines[2]
     assert first.printed.value == 7.06
@@ -125,12 +125,12 @@ def test_every_printed_figure_has_a_line():
 
 
 def test_the_same_figure_counts_in_every_table_that_prints_it():
-    ran = [x for x in compare(results().figures()) if x.ours is not None and x.method == "step"]
+    ran = [x for x in compare(results().estimates()) if x.ours is not None and x.method == "step"]
     assert {x.printed.table for x in ran} == set(TABLES) - {"clusters_random"}
 
 
 def test_crashes_and_missing_figures_are_outside_and_what_was_not_run_is_not():
-    lines = compare(results().figures())
+    lines = compare(results().estimates())
     missed = {(x.method, x.printed.metric) for x in outside(lines)}
     assert ("face", "success") in missed
     assert ("step", "diversity") in missed
@@ -148,7 +148,7 @@ def test_counts_say_how_many_of_how_many():
 
 
 def test_counts_by_group_and_by_table():
-    lines = compare(results().figures())
+    lines = compare(results().estimates())
     groups = {c.name: (c.within, c.run, c.printed) for c in by_group(lines)}
     # 5 tables with 4 figures each; of "paths" only success was recorded, diversity never.
     assert groups["StEP"] == (3 * 3 + 2 * 1, 20, 792)
@@ -163,7 +163,7 @@ def test_counts_by_group_and_by_table():
 
 
 def test_the_comparison_as_a_table():
-    lines = compare(results().figures())
+    lines = compare(results().estimates())
     table = compare_table([lines[2], lines[3], lines[12], next(x for x in lines if not x.ours)])
     assert [[e.main for e in row.entries] for row in table.rows] == [
         ["7.06", "7.06", "0.00", "0.71", "2 × 2", "yes"],
@@ -186,7 +186,7 @@ def test_the_comparison_as_a_table():
 def test_people_turned_down_are_those_of_the_method_that_saw_most():
     made = Made().trial("step", 0, success=[1] * 5).trial("step", 1, success=[1] * 7)
     made.trial("dice", 0, success=[1] * 2)
-    table = people_table(made.figures())
+    table = people_table(made.estimates())
     assert [e.main for e in table.rows[0].entries] == ["1000", "6"]
     assert table.rows[0].entries[1].aside == "±1"
     assert [e.main for e in table.rows[1].entries] == ["535", "–"]
@@ -209,7 +209,7 @@ def test_the_first_reason_that_fits_counts(tmp_path):
 
 
 def test_a_crash_is_its_own_reason():
-    crashed = Line(printed(1), "step", Figure(NAN, NAN, 0), failure="ValueError: no")
+    crashed = Line(printed(1), "step", Estimate(NAN, NAN, 0), failure="ValueError: no")
     assert reason(crashed, (Reason("outliers"),)) == "failed: ValueError: no"
 
 
@@ -301,7 +301,7 @@ def test_the_page_gives_the_verdict_the_figures_outside_and_the_fair_tables():
         in made
     )
     assert "StEP: at least 90 % was the aim, missed." in made
-    assert "### The 17 figures outside" in made
+    assert "### The 17 numbers outside" in made
     assert made.count("failed: ValueError: no graph") == 1
     assert (
         "- FACE on Credit Card Default, Logistic Regression, seed 0: ValueError: no graph" in made
@@ -319,13 +319,13 @@ def test_a_page_of_one_folder_has_one_half():
 
 
 def test_the_random_table_divides_the_diversity_of_three_clusters_by_six():
-    figures = Made().trial("step-random-3", diversity_as_printed=[0.06]).figures()
+    estimates = Made().trial("step-random-3", diversity_as_printed=[0.06]).estimates()
     (line,) = (
         line
-        for line in compare(figures)
+        for line in compare(estimates)
         if line.ours is not None and line.printed.metric == "diversity"
     )
     assert (line.printed.table, line.printed.row) == ("clusters_random", "3")
     assert line.ours.mean == pytest.approx(0.09)
-    table = text(paper_table(figures, "clusters_random"), width=200)
+    table = text(paper_table(estimates, "clusters_random"), width=200)
     assert "0.09" in table

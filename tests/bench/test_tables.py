@@ -9,7 +9,7 @@ import pytest
 from tests.bench.made import CREDIT, LR, Made
 
 from stepladder.bench import fair, names
-from stepladder.bench.figures import NONE, Figure, Figures, largest_error
+from stepladder.bench.estimates import NONE, Estimate, Estimates, largest_error
 from stepladder.bench.paper import TABLES, negatives
 from stepladder.bench.render import (
     EMPTY,
@@ -19,7 +19,6 @@ from stepladder.bench.render import (
     Table,
     latex,
     markdown,
-    number,
     render,
     split,
     text,
@@ -42,19 +41,19 @@ def two_trials() -> Made:
 
 
 def test_a_figure_is_the_mean_over_trials_of_the_mean_over_people_with_a_value():
-    figures = two_trials().figures()
-    success = figures.of(CREDIT, LR, "step", "success")
+    estimates = two_trials().estimates()
+    success = estimates.of(CREDIT, LR, "step", "success")
     assert success == pytest.approx((0.75, 0.25, 2))  # std over n - 1 is 0.354, by √2
-    distance = figures.of(CREDIT, LR, "step", "l2_distance")
+    distance = estimates.of(CREDIT, LR, "step", "l2_distance")
     assert distance == pytest.approx((5.5, 1.5, 2))  # not 6, the mean of all three values
     assert distance.error_percent == pytest.approx(100 * 1.5 / 5.5)
 
 
 def test_time_and_drops_are_by_person_and_trial():
-    figures = two_trials().figures()
-    assert figures.of(CREDIT, LR, "step", "ms_a_person") == pytest.approx((1000, 500, 2))
-    assert figures.of(CREDIT, LR, "step", "dropped_a_person") == pytest.approx((0.25, 0.25, 2))
-    assert figures.of(CREDIT, LR, "step", "people") == pytest.approx((2, 0, 2))
+    estimates = two_trials().estimates()
+    assert estimates.of(CREDIT, LR, "step", "ms_a_person") == pytest.approx((1000, 500, 2))
+    assert estimates.of(CREDIT, LR, "step", "dropped_a_person") == pytest.approx((0.25, 0.25, 2))
+    assert estimates.of(CREDIT, LR, "step", "people") == pytest.approx((2, 0, 2))
 
 
 def test_short_floats_and_categories_give_the_same_figures():
@@ -62,48 +61,53 @@ def test_short_floats_and_categories_give_the_same_figures():
     kept = rows.astype({"success": np.float32, "l2_distance": np.float32, "method": "category"})
     kept["method"] = kept["method"].cat.add_categories(["nobody"])
     cells["method"] = cells["method"].astype("category")
-    kept_figures = Figures(kept, cells)
+    kept_figures = Estimates(kept, cells)
     assert kept_figures.tasks() == [(CREDIT, LR, "step")]
     assert kept_figures.of(CREDIT, LR, "step", "l2_distance") == pytest.approx((5.5, 1.5, 2))
 
 
 def test_a_trial_where_nobody_has_a_value_does_not_count():
     made = two_trials().trial(seed=2, success=[0], l2_distance=[NAN])
-    figure = made.figures().of(CREDIT, LR, "step", "l2_distance")
-    assert figure == pytest.approx((5.5, 1.5, 2))
+    estimate = made.estimates().of(CREDIT, LR, "step", "l2_distance")
+    assert estimate == pytest.approx((5.5, 1.5, 2))
 
 
 def test_a_trial_s_figure_is_a_mean_not_a_median():
     made = Made().trial(path_steps=[1, 2, 9])
-    assert made.figures().of(CREDIT, LR, "step", "path_steps").mean == pytest.approx(4)
+    assert made.estimates().of(CREDIT, LR, "step", "path_steps").mean == pytest.approx(4)
 
 
 def test_one_trial_has_no_standard_error():
-    figure = Made().trial(success=[1, 0]).figures().of(CREDIT, LR, "step", "success")
-    assert figure.mean == 0.5
-    assert math.isnan(figure.error)
-    assert math.isnan(figure.error_percent)
+    estimate = Made().trial(success=[1, 0]).estimates().of(CREDIT, LR, "step", "success")
+    assert estimate.mean == 0.5
+    assert math.isnan(estimate.error)
+    assert math.isnan(estimate.error_percent)
 
 
 def test_what_was_not_run_has_no_figure():
-    figures = two_trials().figures()
-    assert figures.of(CREDIT, LR, "dice", "success") is NONE
-    assert figures.of(CREDIT, LR, "step", "sparsity") is NONE
-    assert figures.trials(CREDIT, LR, "dice") is None
+    estimates = two_trials().estimates()
+    assert estimates.of(CREDIT, LR, "dice", "success") is NONE
+    assert estimates.of(CREDIT, LR, "step", "sparsity") is NONE
+    assert estimates.trials(CREDIT, LR, "dice") is None
 
 
 def test_the_largest_error_leaves_out_zero_means_and_single_trials():
-    figures = [Figure(0.0, 0.0, 3), Figure(2.0, 0.1, 3), Figure(-4.0, 0.4, 3), Figure(1, NAN, 1)]
-    assert largest_error(figures) == pytest.approx(10.0)
-    assert math.isnan(largest_error(figures[:1]))
+    estimates = [
+        Estimate(0.0, 0.0, 3),
+        Estimate(2.0, 0.1, 3),
+        Estimate(-4.0, 0.4, 3),
+        Estimate(1, NAN, 1),
+    ]
+    assert largest_error(estimates) == pytest.approx(10.0)
+    assert math.isnan(largest_error(estimates[:1]))
 
 
 def test_frames_that_are_no_results_are_named():
     rows, cells = two_trials().frames()
     with pytest.raises(ResultError, match=r"rows of these results lack 'seed'"):
-        Figures(rows.drop(columns="seed"), cells)
+        Estimates(rows.drop(columns="seed"), cells)
     with pytest.raises(ResultError, match=r"cells of these results lack 'error'"):
-        Figures(rows, cells.drop(columns="error"))
+        Estimates(rows, cells.drop(columns="error"))
 
 
 # ---- the paper's tables -----------------------------------------------------------------------
@@ -123,7 +127,7 @@ def test_a_paper_table_is_laid_out_as_the_paper_does():
     made = two_trials()
     made.trial("dice", 0, success=[1, 1], l2_distance=[2, 4])
     made.trial("dice", 1, success=[1, 1], l2_distance=[4, 6])
-    table = paper_table(made.figures(), "methods")
+    table = paper_table(made.estimates(), "methods")
     assert table.heads == ("Dataset", "Method")
     assert [c.name for c in table.columns[:4]] == [
         "Success",
@@ -154,7 +158,7 @@ def test_a_paper_table_is_laid_out_as_the_paper_does():
 def test_the_paper_tables_show_diversity_as_printed():
     made = Made().trial(diversity=[5.0], diversity_as_printed=[2.0])
     made.trial("step-k-1", diversity=[NAN], diversity_as_printed=[0.0])
-    table = paper_table(made.figures(), "clusters_kmeans")
+    table = paper_table(made.estimates(), "clusters_kmeans")
     assert [row.entries[3].main for row in table.rows[:4]] == ["0.00", "–", "2.00", "–"]
 
 
@@ -162,7 +166,7 @@ def test_a_crashed_cell_says_so_and_why():
     made = two_trials()
     made.trial("cchvae", 0, error="RuntimeError: out of memory")
     made.trial("cchvae", 1, error="RuntimeError: out of memory")
-    table = paper_table(made.figures(), "methods")
+    table = paper_table(made.estimates(), "methods")
     entries = table.rows[3].entries
     assert [e.main for e in entries[:5]] == ["failed"] * 4 + ["–"]
     assert entries[0].notes == (1,)
@@ -176,7 +180,7 @@ def test_fewer_trials_than_elsewhere_are_a_footnote():
     made = two_trials()
     made.trial("dice", 0, success=[1], l2_distance=[3])
     made.trial("dice", 1, error="ValueError: no")
-    table = paper_table(made.figures(), "methods")
+    table = paper_table(made.estimates(), "methods")
     dice = table.rows[1].entries
     assert dice[0].main == "1.00"
     assert [table.notes[i - 1] for i in dice[0].notes] == [
@@ -189,19 +193,19 @@ def test_fewer_trials_than_elsewhere_are_a_footnote():
 
 def test_a_figure_that_some_trials_lack_says_in_how_many_it_is():
     made = two_trials().trial(seed=2, success=[0], l2_distance=[NAN])
-    table = sweep(made.figures(), ("success", "l2_distance"))
+    table = sweep(made.estimates(), ("success", "l2_distance"))
     entry = table.rows[0].entries[1]
     assert [table.notes[i - 1] for i in entry.notes] == ["Defined in 2 of 3 trials only."]
 
 
 def test_a_paper_table_that_is_none_gets_the_nearest_name():
     with pytest.raises(ParameterError, match="Did you mean 'noise_paths'"):
-        paper_table(two_trials().figures(), "noise_path")
+        paper_table(two_trials().estimates(), "noise_path")
 
 
 def test_labels_run_are_those_of_the_table():
     made = two_trials().trial("step-noise-0.1", success=[1]).trial("other", success=[1])
-    assert labels_run(made.figures(), "noise") == {"step", "step-noise-0.1"}
+    assert labels_run(made.estimates(), "noise") == {"step", "step-noise-0.1"}
 
 
 # ---- sweeps -----------------------------------------------------------------------------------
@@ -211,7 +215,7 @@ def test_a_sweep_has_a_row_for_each_label_in_natural_order():
     made = Made()
     for label in ("step-k-10", "step-k-2", "step", "step-size-0.5", "step-size-0.25"):
         made.trial(label, success=[1], sparsity=[2])
-    table = sweep(made.figures(), ("success", "sparsity"))
+    table = sweep(made.estimates(), ("success", "sparsity"))
     assert [row.heads[2] for row in table.rows] == [
         "StEP",
         "StEP-k-2",
@@ -223,8 +227,8 @@ def test_a_sweep_has_a_row_for_each_label_in_natural_order():
 
 
 def test_a_sweep_of_an_unknown_figure_gets_the_nearest_name():
-    with pytest.raises(ParameterError, match=r"no figure 'succes'.*Did you mean 'success'"):
-        sweep(two_trials().figures(), ("succes",))
+    with pytest.raises(ParameterError, match=r"no metric 'succes'.*Did you mean 'success'"):
+        sweep(two_trials().estimates(), ("succes",))
 
 
 def test_tasks_come_in_the_paper_s_order():
@@ -253,7 +257,7 @@ def fair_results() -> Made:
 
 
 def test_best_is_the_highest_valid_success_and_the_least_distance_of_valid_methods():
-    (table,) = fair.fair_tables(fair_results().figures())
+    (table,) = fair.fair_tables(fair_results().estimates())
     assert table.title == "Credit Card Default, Logistic Regression"
     at = {column.name: i for i, column in enumerate(table.columns)}
     best = {
@@ -273,12 +277,12 @@ def test_best_is_the_highest_valid_success_and_the_least_distance_of_valid_metho
 
 def test_the_least_distance_has_a_column_only_where_it_is_known():
     made = Made().trial("step", valid_success=[1], least_distance=[NAN], model="dnn")
-    (table,) = fair.fair_tables(made.figures())
+    (table,) = fair.fair_tables(made.estimates())
     assert "Least ℓ2" not in [column.name for column in table.columns]
 
 
 def test_the_verdict_counts_where_step_stands_first():
-    (standing,) = fair.standings(fair_results().figures())
+    (standing,) = fair.standings(fair_results().estimates())
     assert standing.most_valid
     assert standing.least_far
     assert standing.other_distance == 4
@@ -297,7 +301,7 @@ def test_step_does_not_stand_first_where_another_does():
     made.trial("step", valid_success=[0.96], l2_distance=[3], least_distance=[1])
     made.rows[0]["nearest_l2_distance"] = 1.6
     made.trial("face", valid_success=[1], l2_distance=[2.9])
-    (standing,) = fair.standings(made.figures())
+    (standing,) = fair.standings(made.estimates())
     assert not standing.most_valid
     assert not standing.least_far
     assert standing.near_enough is False
@@ -305,7 +309,7 @@ def test_step_does_not_stand_first_where_another_does():
 
 def test_step_that_failed_stands_nowhere():
     made = Made().trial("step", error="no").trial("face", valid_success=[0], l2_distance=[1])
-    (standing,) = fair.standings(made.figures())
+    (standing,) = fair.standings(made.estimates())
     assert not standing.most_valid
     assert not standing.least_far
 
@@ -395,8 +399,8 @@ def test_latex_is_ascii_whatever_the_words_are_made_of():
 
 
 def test_a_table_as_text_keeps_to_the_width_and_splits_by_group():
-    figures = two_trials().figures()
-    table = paper_table(figures, "methods")
+    estimates = two_trials().estimates()
+    table = paper_table(estimates, "methods")
     narrow = text(table, 100)
     assert max(len(line) for line in narrow.splitlines()) <= 100
     for model in ("Logistic Regression", "Random Forest", "DNN"):
@@ -407,7 +411,7 @@ def test_a_table_as_text_keeps_to_the_width_and_splits_by_group():
 
 
 def test_a_split_keeps_every_figure_and_the_columns_without_a_group():
-    table = paper_table(two_trials().figures(), "methods")
+    table = paper_table(two_trials().estimates(), "methods")
     parts = split(table)
     assert parts[0].title == "Methods, Logistic Regression"
     assert all(part.columns[-1].name == "Max Error %" for part in parts)
@@ -430,4 +434,4 @@ def test_render_knows_three_forms():
 
 
 def test_numbers_are_shown_as_the_paper_does():
-    assert [number(x) for x in (1, 103.678, 0.005001, NAN)] == ["1.00", "103.68", "0.01", "–"]
+    assert [Entry(x).main for x in (1, 103.678, 0.005001, NAN)] == ["1.00", "103.68", "0.01", "–"]

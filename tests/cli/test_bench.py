@@ -17,10 +17,10 @@ from tests.bench.made import Made
 from typer.testing import CliRunner
 
 from stepladder.bench import runner
-from stepladder.bench.results import Facts, Results
+from stepladder.bench.results import CellFacts, Results
 from stepladder.bench.spec import Cell
 from stepladder.cli.app import app
-from stepladder.cli.progress import Bar
+from stepladder.cli.progress import RunBar
 from stepladder.errors import StepladderError
 
 SPEC = """
@@ -56,7 +56,7 @@ def kept(folder: Path, made: Made) -> Path:
     for fact in cells.to_dict("records"):
         key = [fact.pop(name) for name in keys]
         own = rows[(rows[keys] == pd.Series(key, index=keys)).all(axis=1)].drop(columns=keys)
-        results.put(Cell(*key), own, Facts("", **fact))
+        results.put(Cell(*key), own, CellFacts("", **fact))
     results.pack()
     return folder
 
@@ -113,7 +113,7 @@ def test_a_table_in_latex_goes_to_a_file(published, tmp_path):
     [
         (["--table", "nois"], "Error: There is no table 'nois'. Did you mean 'noise'?"),
         (["--table", "noise", "--metric", "success"], "Error: --metric chooses columns of"),
-        (["--table", "sweep", "--metric", "sucess"], "Error: There is no figure 'sucess'"),
+        (["--table", "sweep", "--metric", "sucess"], "Error: There is no metric 'sucess'"),
         (["--out", "/proc/no/t.md"], "Error: /proc/no/t.md can't be written"),
     ],
 )
@@ -140,7 +140,7 @@ def test_compare_shows_each_figure_and_ends_with_the_counts(published):
     shown = stepladder("compare", published)
     assert shown.exit_code == 0, shown.output
     assert "7.06 ±0.12" in shown.stdout
-    assert "not run" not in shown.stdout.split("Figures within")[0]
+    assert "not run" not in shown.stdout.split("Numbers within")[0]
     # Success and distance are as printed, average success and diversity weren't recorded: of 20
     # figures in five tables, 1 + 2 + 1 + 2 + 2 are within.
     assert "8 of 20 (40.0 %), 8 by the share alone; 772 of the 792 printed not run" in shown.stdout
@@ -156,7 +156,7 @@ def test_compare_outside_lists_reasons_and_names_those_not_needed(published):
     assert shown.exit_code == 0, shown.output
     assert "| 35.28 | 7.06 ±0.12 | -28.22 | Another seed. |" in shown.stdout
     assert "no reason found yet" in shown.stdout
-    assert "reasons.toml: no figure outside needs 'Old.'." in shown.stderr
+    assert "reasons.toml: no number outside needs 'Old.'." in shown.stderr
 
 
 def test_a_faulty_file_of_reasons_is_an_error(published):
@@ -275,9 +275,9 @@ def test_ctrl_c_in_a_real_run(tmp_path):
 # ---- how a run shows itself -------------------------------------------------------------------
 
 
-def watched(terminal: bool) -> tuple[Bar, str]:
+def watched(terminal: bool) -> tuple[RunBar, str]:
     console = Console(file=io.StringIO(), force_terminal=terminal, width=120, color_system=None)
-    bar = Bar(console)
+    bar = RunBar(console)
     bar.started(3, 1)
     bar.cell("adult / dnn / step / seed 0", 2.5, "", 2, 3, 90.0)
     bar.cell("adult / dnn / dice / seed 0", 0.1, "ValueError: [red]no", 3, 3, 0.0)

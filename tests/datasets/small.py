@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from stepladder.datasets import content
-from stepladder.datasets.table import Cleaned, Kind, OpenML, Provenance, Table
+from stepladder.datasets.dataset import Cleaned, Kind, OpenML, Provenance, PublishedTable
 from stepladder.table.schema import Schema
 
 COLUMNS: dict[str, Kind] = {"years": "whole", "rate": "number", "job": "text", "paid": "whole"}
@@ -30,7 +30,7 @@ def _arrange(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.rename(columns={"class": "paid"})[list(COLUMNS)]
 
 
-TABLE = Table(
+TABLE = PublishedTable(
     name="small",
     columns=COLUMNS,
     checksum=content.checksum(ROWS, COLUMNS),

@@ -140,5 +140,7 @@ def test_alphas_are_values():
     [(Volcano, "degree"), (Volcano, "cutoff"), (Sloped, "width"), (Power, "degree")],
 )
 def test_bad_parameters_are_named(family: type[Alpha], name: str, wrong: object):
-    with pytest.raises(ParameterError, match=f"{name} of {family.__name__} must be .* Got"):
+    with pytest.raises(
+        ParameterError, match=f"{name} of {family.__name__} must be a number above 0; got"
+    ):
         family(**{name: wrong})

@@ -147,9 +147,9 @@ def test_intervals_know_how_few_have_a_path_though_many_asked():
         cost[rng.random(240) >= np.where(codes == 0, 0.075, 0.8)] = NAN
         found = compare(people(codes, cost, steps=rng.integers(1, 9, 240)), rng, samples=200)
         for name, value in truth.items():
-            figure, (gap,) = found.figures[name], found.gaps[name]
+            own, (gap,) = found.measured[name], found.gaps[name]
             for kind, interval, true in (
-                ("figure", (figure.low[0], figure.high[0]), value),
+                ("figure", (own.low[0], own.high[0]), value),
                 ("gap", gap.gap_interval, 0.0),
             ):
                 if not math.isnan(interval[0]):
@@ -160,14 +160,14 @@ def test_intervals_know_how_few_have_a_path_though_many_asked():
 def test_of_two_people_an_interval_is_wide_and_of_costs_never_below_nothing():
     made = people([0, 0, *[1] * 30], [1.0, 1.2, *np.linspace(2.0, 4.0, 30)])
     found = compare(made, np.random.default_rng(0), samples=200)
-    cost = found.figures["mean_cost"]
+    cost = found.measured["mean_cost"]
     assert (cost.low[0], cost.high[0]) == (
         pytest.approx(0.18, abs=0.01),
         pytest.approx(2.02, abs=0.01),
     )
-    assert (found.figures["choice"].low >= 0)[~np.isnan(found.figures["choice"].low)].all()
+    assert (found.measured["choice"].low >= 0)[~np.isnan(found.measured["choice"].low)].all()
     wider = people([0, 0, *[1] * 30], [1.0, 2.0, *np.linspace(2.0, 4.0, 30)])
-    low = compare(wider, np.random.default_rng(0), samples=200).figures["mean_cost"].low
+    low = compare(wider, np.random.default_rng(0), samples=200).measured["mean_cost"].low
     assert low[0] == 0.0
 
 
@@ -224,7 +224,7 @@ def test_an_interval_of_a_group_holds_its_true_figure_about_95_times_in_100():
     hits, tables = dict.fromkeys(truth, 0), 300
     for seed in range(tables):
         rng = np.random.default_rng(seed)
-        found = compare(drawn(rng, 80, count=2), rng, samples=200).figures
+        found = compare(drawn(rng, 80, count=2), rng, samples=200).measured
         for name, value in truth.items():
             hits[name] += covers((found[name].low[0], found[name].high[0]), value)
     assert all(0.90 <= hit / tables <= 0.99 for hit in hits.values()), hits
@@ -235,7 +235,7 @@ DRAWN = [name for name, measure in MEASURES.items() if not measure.is_share]
 
 def test_figures_of_groups_have_their_values_and_ends():
     made = by_hand()
-    found = compare(made, np.random.default_rng(0), samples=200).figures
+    found = compare(made, np.random.default_rng(0), samples=200).measured
     assert list(found) == list(MEASURES)
     for name, values in by_group(made).items():
         np.testing.assert_array_equal(found[name].value, values)
@@ -253,9 +253,9 @@ def test_where_every_draw_is_the_same_there_is_no_interval(name, cost):
     steps, choices = np.r_[np.full(len(cost), 3), 1:31], np.r_[np.full(len(cost), 2), 1:31]
     made = people(codes, [*cost, *others], steps=steps, choices=choices)
     found = compare(made, np.random.default_rng(0), samples=100)
-    assert math.isnan(found.figures[name].low[0])
-    assert math.isnan(found.figures[name].high[0])
-    assert found.figures[name].low[1] < found.figures[name].high[1]
+    assert math.isnan(found.measured[name].low[0])
+    assert math.isnan(found.measured[name].high[0])
+    assert found.measured[name].low[1] < found.measured[name].high[1]
     (gap,) = found.gaps[name]
     assert all(map(math.isnan, (*gap.gap_interval, *gap.ratio_interval)))
 

@@ -35,7 +35,7 @@ def test_a_weighted_person_is_that_person_several_times(seed, n, count):
         ({"cost": np.zeros(3)}, "one shape"),
         ({"codes": np.zeros((10, 1), int)}, "one shape"),
         ({"groups": 1}, "between 0 and 0, for 1 groups. Got 0 to 1"),
-        ({"effectiveness": 1.5}, "above 0 and at most 1. Got 1.5"),
+        ({"effectiveness": 1.5}, "above 0 and at most 1; got 1.5"),
     ],
 )
 def test_what_doesn_t_fit_together_is_refused(changes, said):

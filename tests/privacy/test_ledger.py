@@ -20,7 +20,7 @@ import pytest
 
 from stepladder.errors import BudgetError, ParameterError
 from stepladder.privacy.accountant import Budget
-from stepladder.privacy.ledger import Entry, File, Memory
+from stepladder.privacy.ledger import File, Memory, Spend
 from stepladder.privacy.neighbours import Neighbours
 
 SPENDERS = Path(__file__).with_name("spenders.py")
@@ -67,8 +67,8 @@ def sql(path: Path, statement: str) -> list[tuple]:
         return db.execute(statement).fetchall()
 
 
-def entry(what: str = "a direction", multiplier: float = 5.0, count: int = 1) -> Entry:
-    return Entry("2026-01-01T00:00:00+00:00", what, multiplier, count)
+def entry(what: str = "a direction", multiplier: float = 5.0, count: int = 1) -> Spend:
+    return Spend("2026-01-01T00:00:00+00:00", what, multiplier, count)
 
 
 def agreed(totals) -> None:

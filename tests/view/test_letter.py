@@ -16,7 +16,7 @@ from tests.methods import bank
 
 import stepladder as sl
 from stepladder.errors import ParameterError
-from stepladder.view.letter import letter, reasons, write
+from stepladder.view.letter import ROWS, letter, reasons, write
 from stepladder.words import plans as words
 
 STEP = bank.fitted(paths=3, step_size=1.0)
@@ -190,13 +190,15 @@ def test_a_long_plan_tells_the_first_steps_of_the_nearest_route_only():
     assert said.count("Step ") == 1
 
 
-def test_where_there_is_no_room_what_stays_the_same_is_left_out(monkeypatch):
-    assert "What you don’t need to change" in text(letter(LONG, LONGEST.person))
-    monkeypatch.setattr("stepladder.view.letter.PAGE", 20)
-    said = text(letter(LONG, LONGEST.person))
-    assert "What you don’t need to change" not in said
-    assert all(str(route) in said for route in LONGEST.routes)
-    assert "Step" not in said
+def test_tables_are_told_while_their_rows_are_not_too_many():
+    html = letter(RESULT, PERSON)
+    tables = [
+        len(route.steps) for route in words.plan(RESULT, PERSON).routes if len(route.steps) > 1
+    ]
+    assert sum(steps + 2 for steps in tables) <= ROWS
+    assert html.count("<table") == len(tables)
+    long = letter(LONG, LONGEST.person)
+    assert long.count("<tr") == ROWS
 
 
 def test_a_yes_a_missing_value_and_no_route_have_letters():
@@ -291,12 +293,12 @@ def test_a_letter_survives_saving_its_result(tmp_path: Path):
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium isn't installed")
 @pytest.mark.parametrize("size", ["A4", "letter"])
 @pytest.mark.parametrize(
-    ("result", "person"),
-    [(RESULT, PERSON), (LONG, LONGEST.person), (WORDY, LONGEST.person)],
+    ("result", "person", "pages"),
+    [(RESULT, PERSON, 1), (LONG, LONGEST.person, 1), (WORDY, LONGEST.person, 2)],
     ids=["usual", "many steps", "long names"],
 )
-def test_a_letter_prints_on_one_page(
-    tmp_path: Path, result: sl.Recourse, person: object, size: str
+def test_a_letter_prints_on_one_page_unless_names_are_long(
+    tmp_path: Path, result: sl.Recourse, person: object, pages: int, size: str
 ):
     html = letter(
         result,
@@ -322,4 +324,4 @@ def test_a_letter_prints_on_one_page(
         check=True,
     )
     printed = (tmp_path / "letter.pdf").read_bytes()
-    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == pages

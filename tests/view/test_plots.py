@@ -100,7 +100,7 @@ def test_a_picture_is_no_wider_than_asked(name: str, width: int, tmp_path: Path)
 
 @pytest.mark.parametrize("width", [100, "wide", None, True, float("nan")])
 def test_a_width_that_is_none_is_refused(width):
-    with pytest.raises(ParameterError, match="width must be a number of pixels, 280 or more"):
+    with pytest.raises(ParameterError, match="width, in pixels, must be a number of at least 280"):
         plots.by_group(GROUPS, width=width)
 
 

@@ -27,9 +27,9 @@ from stepladder.errors import ExtraError, ModelError, ParameterError, ResultErro
 from stepladder.metrics import METRICS, fairness
 from stepladder.result.provenance import data_hash, model_hash, schema_hash
 from stepladder.view import page
-from stepladder.view.report import groups, report, write
+from stepladder.view.report import compared, report, write
 from stepladder.view.report.everyone import ROUTES
-from stepladder.view.report.people import chosen
+from stepladder.view.report.examples import chosen
 from stepladder.view.spread import changed, distributions, nearest_paths
 from stepladder.words import plans as words
 
@@ -327,27 +327,27 @@ def test_nobody_is_called_worst_off_where_groups_are_alike():
     worst, best, apart, ratio = rows["Mean distance"]
     ends = [end.split(":\N{NO-BREAK SPACE}") for end in (worst, best)]
     assert {name for name, _ in ends} == {"half=a", "half=b"}
-    figures = [float(figure) for _, figure in ends]
-    assert float(apart.split()[0]) == pytest.approx(figures[0] - figures[1], abs=0.011)
-    assert float(ratio) == pytest.approx(figures[1] / figures[0], abs=0.01)
+    values = [float(measured) for _, measured in ends]
+    assert float(apart.split()[0]) == pytest.approx(values[0] - values[1], abs=0.011)
+    assert float(ratio) == pytest.approx(values[1] / values[0], abs=0.01)
 
 
 def test_what_is_compared_is_told_once_and_explained():
     html = report(TWELVE, groups={"half": ["a"] * 6 + ["b"] * 6}, people=0)
     rows = rows_below(html, "How groups by half differ, those of few people included")
     names = [row[0] for row in rows]
-    assert len(names) == len(set(names)) == len(groups.MEASURES) - 1
+    assert len(names) == len(set(names)) == len(compared.MEASURES) - 1
     assert "Had a yes already" not in names  # nobody had
     assert any(name.startswith("Distance until 70% have a route") for name in names)
     said = " ".join(Outline(html).text.split())
-    for name, measure in groups.MEASURES.items():
+    for name, measure in compared.MEASURES.items():
         is_told = name != "selection_rate"
         assert (f"{measure.term}: {measure.meaning}." in said) == is_told
 
 
 def test_every_measure_of_an_audit_has_plain_words_but_the_one_that_would_be_told_twice():
     known = {*fairness.NOTIONS.values(), *audit(TWELVE, ["owner"]).gaps["measure"]}
-    assert known - set(groups.MEASURES) == {"no_recourse"}
+    assert known - set(compared.MEASURES) == {"no_recourse"}
 
 
 def test_small_groups_are_compared_again_only_where_that_changes_who_differs():

@@ -4,7 +4,6 @@ columns.py  who is in which group
 run.py      `audit`: the groups counted and compared
 result.py   `Audit`: what came of it, as frames
 text.py     the same in plain text
-words.py    what figures are called and how they are written, here and in reports
 """
 
 from stepladder.audit.result import Audit

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stepladder.errors import ColumnError, FrameError, ParameterError, listing, nearest
+from stepladder.numbers import plain
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
 from stepladder.table.feature import Numeric
@@ -33,7 +34,7 @@ MISSING = "missing"
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class GroupColumn:
     """The group of each person by one column: (n,) places in a list of labels."""
 
     name: str
@@ -41,7 +42,7 @@ class Column:
     labels: list[str]
 
     @classmethod
-    def of(cls, name: str, cells: list[Any], levels: Sequence[Any] = ()) -> Column:
+    def of(cls, name: str, cells: list[Any], levels: Sequence[Any] = ()) -> GroupColumn:
         """From cells (None: missing); of a number that has many values, the bands."""
         known = [cell for cell in cells if cell is not None]
         if known and not levels and all(frames.is_number(cell) for cell in known):
@@ -57,16 +58,16 @@ class Column:
         return cls(name, np.array(codes, dtype=np.intp), [*labels, missing])
 
     @classmethod
-    def of_numbers(cls, name: str, numbers: Floats) -> Column:
+    def of_numbers(cls, name: str, numbers: Floats) -> GroupColumn:
         is_known = np.isfinite(numbers)
         values = np.unique(numbers[is_known])
         if len(values) <= FEW:
-            ends, labels = values, [_plain(value) for value in values]
+            ends, labels = values, [plain(value) for value in values]
         else:
             ends = _band_ends(numbers[is_known])
-            last = f"over {_plain(ends[-1])}"
-            between = [f"over {_plain(low)} to {_plain(high)}" for low, high in pairwise(ends)]
-            labels = [f"up to {_plain(ends[0])}", *between, last]
+            last = f"over {plain(ends[-1])}"
+            between = [f"over {plain(low)} to {plain(high)}" for low, high in pairwise(ends)]
+            labels = [f"up to {plain(ends[0])}", *between, last]
         codes = np.where(is_known, np.searchsorted(ends, numbers), len(labels))
         return cls(name, codes.astype(np.intp), [*labels, MISSING])
 
@@ -83,11 +84,7 @@ def _band_ends(numbers: Floats) -> Floats:
     return rounded if len(rounded) == len(ends) and held.all() else ends
 
 
-def _plain(number: float) -> str:
-    return f"{number:.15g}"
-
-
-def numbered(columns: Sequence[Column]) -> tuple[NDArray[np.intp], list[str]]:
+def numbered(columns: Sequence[GroupColumn]) -> tuple[NDArray[np.intp], list[str]]:
     """The group (n,) of each person by these columns crossed, and what the groups are called."""
     shape = [len(column.labels) for column in columns]
     crossed = np.ravel_multi_index([column.codes for column in columns], shape)
@@ -129,7 +126,7 @@ def crossings(
 
 def columns_of(
     result: Recourse, groups: Frame | Mapping[str, Any] | Sequence[str] | str
-) -> dict[str, Column]:
+) -> dict[str, GroupColumn]:
     """The group of each person by every column, or by every feature named."""
     if isinstance(groups, str | list | tuple):
         names = [groups] if isinstance(groups, str) else groups
@@ -139,13 +136,13 @@ def columns_of(
             cells = {name: _cells(result, name, column) for name, column in groups.items()}
             groups = pd.DataFrame(cells, index=pd.Index(result.people), dtype=object)
         table = frames.read(_matched(result, groups))
-        columns = {name: Column.of(name, frames.values(table[name])) for name in table.columns}
+        columns = {name: GroupColumn.of(name, frames.values(table[name])) for name in table.columns}
     if not columns:
         raise ParameterError("audit(groups) has no columns; give it at least one, such as 'sex'.")
     return columns
 
 
-def _feature(result: Recourse, name: str) -> Column:
+def _feature(result: Recourse, name: str) -> GroupColumn:
     """A feature of the schema, as it is where people stand today."""
     space = result.space
     if name not in space.schema.names:
@@ -158,9 +155,9 @@ def _feature(result: Recourse, name: str) -> Column:
     feature = space.schema.features[place]
     values = np.array([routes[0].values[0, place] for routes in result.routes], dtype=np.float64)
     if isinstance(feature, Numeric):
-        return Column.of_numbers(name, values)
+        return GroupColumn.of_numbers(name, values)
     cells = [None if math.isnan(value) else space.shown(place, value) for value in values]
-    return Column.of(name, cells, levels=feature.levels or ())
+    return GroupColumn.of(name, cells, levels=feature.levels or ())
 
 
 def _matched(result: Recourse, groups: Frame) -> Frame:
@@ -170,8 +167,8 @@ def _matched(result: Recourse, groups: Frame) -> Frame:
         rows = len(frames.read(groups))
         if rows != count:
             raise FrameError(
-                f"audit(groups) has {rows} rows for {count} people. Give one row a person, in the "
-                "order of result.status."
+                f"audit(groups) has {rows} rows for {count} people. Give one row per person, in "
+                "the order of result.status."
             )
         return groups
     index, people = pd.Index(frames.labels(groups)), pd.Index(result.people)
@@ -197,6 +194,6 @@ def _cells(result: Recourse, name: str, column: Any) -> list[Any]:
     if len(cells) != len(result.people):
         raise FrameError(
             f"audit(groups): {name!r} has {len(cells)} values for {len(result.people)} people. "
-            "Give one a person, in the order of result.status."
+            "Give one per person, in the order of result.status."
         )
     return cells

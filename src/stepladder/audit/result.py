@@ -19,10 +19,10 @@ class Audit:
     """Recourse by group, as frames of the caller's kind.
 
     `by_group` has a row for each group, `gaps` one for each measure with the two groups furthest
-    apart, and `notions` one for each of six notions of fair recourse. Every figure x has a 95%
+    apart, and `notions` one for each of six notions of fair recourse. Every number x has a 95%
     interval from x_low to x_high; where there's no telling how sure it is, these are NaN. A group
     in which fewer than `smallest` people asked is `small`. A gap is told among the groups of which
-    as many people have the figure, and where others have it too also among all of them, in a row
+    as many people have the number, and where others have it too also among all of them, in a row
     that is marked `small`. Where groups are alike, `worst_off` and `best_off` are None.
     """
 

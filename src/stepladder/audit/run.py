@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from stepladder.audit.columns import columns_of, crossings, numbered
 from stepladder.audit.result import Audit
-from stepladder.errors import ParameterError
+from stepladder.checks import finite, whole_number
 from stepladder.metrics.fairness import NOTIONS, Comparison, Gap, compare
 from stepladder.metrics.groups import MEASURES
 from stepladder.metrics.members import People
@@ -50,7 +49,14 @@ def audit(
     the cost and the share of a group that two of the notions ask about; the budget is by default
     the median cost of everyone who has a path.
     """
-    _check(smallest, budget, effectiveness, random_state, samples)
+    smallest = whole_number("audit(smallest)", smallest, 1)
+    samples = whole_number("audit(samples)", samples, 1)
+    random_state = whole_number("audit(random_state)", random_state, 0)
+    share = "It's a share of a group, such as 0.7."
+    effectiveness = finite("audit(effectiveness)", effectiveness, above=0, most=1, hint=share)
+    if budget is not None and budget != math.inf:
+        cost = "It's a cost, measured like the distances of result.final; None is their median."
+        budget = finite("audit(budget)", budget, least=0, hint=cost)
     columns = columns_of(result, groups)
     offers = _offers(result)
     if budget is None:
@@ -72,36 +78,12 @@ def audit(
         notions=build(_stacked([row for kind in kinds for row in kind.notions()], result.template)),
         people=len(offers["asked"]),
         asked=int(offers["asked"].sum()),
-        smallest=int(smallest),
-        budget=float(budget),
-        effectiveness=float(effectiveness),
-        samples=int(samples),
-        random_state=int(random_state),
+        smallest=smallest,
+        budget=budget,
+        effectiveness=effectiveness,
+        samples=samples,
+        random_state=random_state,
     )
-
-
-def _check(
-    smallest: int, budget: float | None, effectiveness: float, random_state: int, samples: int
-) -> None:
-    for name, number, least in (
-        ("smallest", smallest, 1),
-        ("samples", samples, 1),
-        ("random_state", random_state, 0),
-    ):
-        if not isinstance(number, Integral) or isinstance(number, bool) or number < least:
-            raise ParameterError(
-                f"audit({name}) must be a whole number, {least} or more; got {number!r}."
-            )
-    if not isinstance(effectiveness, Real) or not 0 < effectiveness <= 1:
-        raise ParameterError(
-            "audit(effectiveness) is a share of a group, above 0 and at most 1, such as 0.7; "
-            f"got {effectiveness!r}."
-        )
-    if budget is not None and not (isinstance(budget, Real) and budget >= 0):
-        raise ParameterError(
-            "audit(budget) is a cost, measured like the distances of result.final; it must be a "
-            f"number, 0 or more, or None for the median. Got {budget!r}."
-        )
 
 
 def _offers(result: Recourse) -> dict[str, NDArray[Any]]:
@@ -133,14 +115,18 @@ class _Kind:
 
     def counts(self) -> dict[str, NDArray[Any]]:
         """The columns of `Audit.by_group`."""
-        figures: dict[str, NDArray[Any]] = {}
-        for name, figure in self.found.figures.items():
-            figures |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
+        measured: dict[str, NDArray[Any]] = {}
+        for name, one in self.found.measured.items():
+            measured |= {
+                name: one.value,
+                f"{name}_low": one.low,
+                f"{name}_high": one.high,
+            }
         return {
             "by": np.full(len(self.labels), self.name),
             "group": np.array(self.labels, dtype=str),
             **self.found.counts,
-            **figures,
+            **measured,
             "small": self.found.counts["asked"] < self.smallest,
         }
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from stepladder.metrics.fairness import NOTIONS
-from stepladder.words import groups as words
-from stepladder.words.groups import FIGURES, MEASURES, Row
+from stepladder.words import measures as words
+from stepladder.words.measures import MEASURES, TOLD, Row
 
 WIDTH = 80
 
@@ -65,7 +65,7 @@ def _notes(groups: Sequence[Row], smallest: int) -> list[str]:
         "Figures are rounded, so differences may not add up.",
     ]
     if any(
-        row["small"] or any(words.rests_on_few(row, name, smallest) for name in FIGURES)
+        row["small"] or any(words.rests_on_few(row, name, smallest) for name in TOLD)
         for row in groups
     ):
         notes.append(
@@ -85,17 +85,17 @@ def _table(rows: Sequence[Row], smallest: int) -> list[str]:
     """The groups of one kind."""
     names = ["", *(row["group"] + "*" * row["small"] for row in rows)]
     columns = [_right(["asked", *(f"{row['asked']:,}" for row in rows)])]
-    for name in FIGURES:
-        figures = _right([words.figure(row, name) for row in rows])
+    for name in TOLD:
+        values = _right([words.measured(row, name) for row in rows])
         marks = _left(["*" * words.rests_on_few(row, name, smallest) for row in rows])
         ranges = [words.interval(row, name) for row in rows]
-        told = [f"{f}{m} {r}" for f, m, r in zip(figures, marks, ranges, strict=True)]
+        told = [f"{f}{m} {r}" for f, m, r in zip(values, marks, ranges, strict=True)]
         columns.append(_left([MEASURES[name].name.lower(), *told]))
     cells = ["   ".join(line).rstrip() for line in zip(*columns, strict=True)]
     room = max(len(name) for name in names)
     if 2 + room + 3 + max(map(len, cells)) <= WIDTH:
         lines = [f"  {name:<{room}}   {cell}" for name, cell in zip(names, cells, strict=True)]
-    else:  # names that leave no room for figures have a line of their own
+    else:  # names that leave no room for numbers have a line of their own
         lines = [f"      {cells[0]}"]
         for name, cell in zip(names[1:], cells[1:], strict=True):
             lines += [*_folded(name, "  "), f"      {cell}"]
@@ -125,7 +125,8 @@ def _sentence(gap: Row, groups: Sequence[Row]) -> str:
     if gap["worst_off"] is None:
         return f"{said}{words.difference(gap)}{mark}."
     values = {
-        row["group"]: f" ({words.figure(row, measure)})" if measure in row else "" for row in groups
+        row["group"]: f" ({words.measured(row, measure)})" if measure in row else ""
+        for row in groups
     }
     told = [
         f"{end} {name}{values[name]}"

@@ -1,7 +1,7 @@
-"""Side by side with the paper: every printed figure beside ours, within or not.
+"""Side by side with the paper: every printed number beside ours, within or not.
 
-A figure of ours is within if it differs from the printed one by no more than the largest of
-- a share of the printed figure: 10 % in StEP's rows, 20 % in the baselines';
+An estimate of ours is within if it differs from the printed one by no more than the largest of
+- a share of the printed number: 10 % in StEP's rows, 20 % in the baselines';
 - twice the combined standard error;
 - half a unit of the last printed digit, 0.005.
 
@@ -21,31 +21,32 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from stepladder.bench import names
-from stepladder.bench.figures import Figure, Figures
+from stepladder.bench.estimates import Estimate, Estimates
 from stepladder.bench.paper import OURS, TABLES, TRIALS, Printed, negatives, scale
-from stepladder.bench.render import EMPTY, MISSING, Column, Entry, Row, Table, number
+from stepladder.bench.render import EMPTY, Column, Entry, Row, Table
 from stepladder.errors import ResultError, listing
+from stepladder.numbers import MISSING, rounded
 
 LAST_DIGIT = 0.005
 DUST = 1e-9
-"""Figures that differ by exactly what is allowed are within, whatever their last bit says."""
+"""Numbers that differ by exactly what is allowed are within, whatever their last bit says."""
 BASELINES = ("dice", "face", "cchvae")
 TOLERANCE = {"step": 0.10, **dict.fromkeys(BASELINES, 0.20)}
 """By group: what a method's label begins with."""
 AIM = {"step": 0.90, "baselines": 0.70}
-"""The share of figures that is to be within."""
+"""The share of numbers that is to be within."""
 NO_REASON = "no reason found yet"
 _PATTERNS = ("table", "dataset", "model", "row", "metric")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One printed figure, and ours."""
+    """One printed number, and ours."""
 
     printed: Printed
     method: str
     """our label of the row"""
-    ours: Figure | None
+    ours: Estimate | None
     """None if it wasn't run"""
     people: float = 0.0
     """how many a trial of ours had, on average"""
@@ -69,7 +70,7 @@ class Line:
 
     @property
     def within(self) -> bool | None:
-        """None if it wasn't run; a crash or a figure nobody has is outside."""
+        """None if it wasn't run; a crash or a number nobody has is outside."""
         if self.ours is None:
             return None
         return abs(self.difference) <= self.allowed + DUST
@@ -77,12 +78,12 @@ class Line:
     @property
     def close(self) -> bool:
         """Whether it's within by the share alone, with no help from standard errors."""
-        exact = Figure(0.0, 0.0, TRIALS)
+        exact = Estimate(0.0, 0.0, TRIALS)
         limit = allowed(self.printed, exact, TOLERANCE[self.group])
         return self.ours is not None and abs(self.difference) <= limit + DUST
 
 
-def allowed(printed: Printed, ours: Figure, tolerance: float) -> float:
+def allowed(printed: Printed, ours: Estimate, tolerance: float) -> float:
     """The largest difference that is within."""
     own = 0.0 if math.isnan(ours.error) else ours.error
     bound = abs(printed.value) * printed.max_error_percent / 100
@@ -90,18 +91,18 @@ def allowed(printed: Printed, ours: Figure, tolerance: float) -> float:
     return max(tolerance * abs(printed.value), 2 * math.hypot(own, theirs), LAST_DIGIT)
 
 
-def compare(figures: Figures) -> list[Line]:
-    """Every printed figure of the six tables, in the paper's order."""
+def compare(estimates: Estimates) -> list[Line]:
+    """Every printed number of the six tables, in the paper's order."""
     lines = []
     for table in TABLES.values():
         for printed in table.printed():
             method = table.labels[printed.row]
-            trials = figures.trials(printed.dataset, printed.model, method)
+            trials = estimates.trials(printed.dataset, printed.model, method)
             if trials is None:
                 lines.append(Line(printed, method, None))
                 continue
             metric = OURS.get(printed.metric, printed.metric)
-            ours = figures.of(printed.dataset, printed.model, method, metric)
+            ours = estimates.of(printed.dataset, printed.model, method, metric)
             ours = ours.times(scale(printed.table, printed.row, printed.metric))
             failure = "" if trials.finished else next(iter(trials.failures.values()), "")
             lines.append(Line(printed, method, ours, trials.people, failure))
@@ -117,7 +118,7 @@ def outside(lines: Sequence[Line]) -> list[Line]:
 
 @dataclass(frozen=True)
 class Count:
-    """How many of some printed figures are within."""
+    """How many printed numbers of some kind are within."""
 
     name: str
     within: int
@@ -174,7 +175,7 @@ def by_table(lines: Sequence[Line]) -> list[Count]:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why figures that fit the patterns lie outside."""
+    """Why numbers that fit the patterns lie outside."""
 
     why: str
     table: str = "*"
@@ -191,7 +192,7 @@ def reasons(path: Path) -> tuple[Reason, ...]:
     """The reasons in a TOML file of `[[reason]]` tables, none if there's no such file.
 
     Each has `why`, a sentence, and any of table, dataset, model, row and metric: patterns with *
-    for anything, which is also what one that's left out means. The first that fits a figure counts.
+    for anything, which is also what one that's left out means. The first that fits a number counts.
     """
     if not path.is_file():
         return ()
@@ -219,14 +220,14 @@ def reasons(path: Path) -> tuple[Reason, ...]:
 
 
 def reason(line: Line, known: Sequence[Reason]) -> str:
-    """Why a figure lies outside, as far as is known."""
+    """Why a number lies outside, as far as is known."""
     if line.failure:
         return f"failed: {line.failure}"
     return next((r.why for r in known if r.fits(line.printed)), NO_REASON)
 
 
 def stale(lines: Sequence[Line], known: Sequence[Reason]) -> list[Reason]:
-    """Reasons that no figure outside needs any more."""
+    """Reasons that no number outside needs any more."""
     missed = outside(lines)
     needed = {next((r for r in known if r.fits(line.printed)), None) for line in missed}
     return [r for r in known if r not in needed]
@@ -234,7 +235,7 @@ def stale(lines: Sequence[Line], known: Sequence[Reason]) -> list[Reason]:
 
 # ---- tables -----------------------------------------------------------------------------------
 
-_HEADS = ("Table", "Dataset", "Model", "Row", "Figure")
+_HEADS = ("Table", "Dataset", "Model", "Row", "Metric")
 
 
 def compare_table(lines: Sequence[Line], title: str = "Beside the paper") -> Table:
@@ -262,7 +263,7 @@ def compare_table(lines: Sequence[Line], title: str = "Beside the paper") -> Tab
 def outside_table(
     lines: Sequence[Line],
     known: Sequence[Reason],
-    title: str = "Figures outside",
+    title: str = "Numbers outside",
     said: Callable[[str], str] = str,
 ) -> Table:
     """What lies outside, by how much, and why, as `said` puts it."""
@@ -287,20 +288,20 @@ def outside_table(
 
 def counts_table(counts: Sequence[Count], title: str = "") -> Table:
     rows = tuple(Row((c.name,), (Entry(words=str(c)),)) for c in counts)
-    return Table("within", title, ("Figures",), (Column("Within", left=True),), rows)
+    return Table("within", title, ("Numbers",), (Column("Within", left=True),), rows)
 
 
-def people_table(figures: Figures, title: str = "People turned down") -> Table:
+def people_table(estimates: Estimates, title: str = "People turned down") -> Table:
     """How many people each model turns down, beside what the paper prints."""
     rows: list[Row] = []
     for printed in negatives():
         own = [
-            figures.of(*task, "people")
-            for task in figures.tasks()
+            estimates.of(*task, "people")
+            for task in estimates.tasks()
             if task[:2] == (printed.dataset, printed.model)
         ]
         # Some methods are run on fewer people; the count is that of those run on all.
-        most = max(own, key=lambda figure: (figure.mean, figure.trials), default=None)
+        most = max(own, key=lambda estimate: (estimate.mean, estimate.trials), default=None)
         rows.append(
             Row(
                 (names.dataset(printed.dataset), names.model(printed.model)),
@@ -332,5 +333,5 @@ def signed(value: float) -> str:
     >>> signed(0.5), signed(-0.25), signed(-0.001), signed(float("nan"))
     ('+0.50', '-0.25', '0.00', '–')
     """
-    shown = number(value)
-    return shown if shown in (MISSING, number(0.0)) else f"{value:+.2f}"
+    shown = rounded(value)
+    return shown if shown in (MISSING, rounded(0.0)) else f"{value:+.2f}"

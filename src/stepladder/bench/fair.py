@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stepladder.bench import names
-from stepladder.bench.figures import Figures, Task
-from stepladder.bench.render import Column, Entry, Row, Table, number
+from stepladder.bench.estimates import Estimates, Task
+from stepladder.bench.render import Column, Entry, Row, Table
 from stepladder.bench.tables import Writer, in_order
+from stepladder.numbers import rounded
 
 STEP, PUBLISHED = "step", "step.published"
 ENOUGH = 0.95
@@ -40,16 +41,16 @@ FACTOR = {"credit_default": 1.5, "adult": 1.5, "give_me_some_credit": 3.0}
 """How many times the least possible distance StEP's nearest end may be at, under LR."""
 
 
-def fair_tables(figures: Figures) -> list[Table]:
+def fair_tables(estimates: Estimates) -> list[Table]:
     """One table for each dataset and model; the best are bold (see `_best`)."""
-    return [_table(figures, *pair) for pair in _pairs(figures)]
+    return [_table(estimates, *pair) for pair in _pairs(estimates)]
 
 
-def _table(figures: Figures, dataset: str, model: str) -> Table:
-    tasks = in_order(task for task in figures.tasks() if task[:2] == (dataset, model))
-    metrics = [m for m in METRICS if m != "least_distance" or _has(figures, tasks, m)]
-    writer = Writer(figures, tasks)
-    best = {metric: _best(figures, tasks, metric) for metric in ("valid_success", *DISTANCES)}
+def _table(estimates: Estimates, dataset: str, model: str) -> Table:
+    tasks = in_order(task for task in estimates.tasks() if task[:2] == (dataset, model))
+    metrics = [m for m in METRICS if m != "least_distance" or _has(estimates, tasks, m)]
+    writer = Writer(estimates, tasks)
+    best = {metric: _best(estimates, tasks, metric) for metric in ("valid_success", *DISTANCES)}
     rows = []
     for task in tasks:
         entries = [
@@ -67,12 +68,12 @@ def _table(figures: Figures, dataset: str, model: str) -> Table:
     )
 
 
-def _best(figures: Figures, tasks: Sequence[Task], metric: str) -> list[Task]:
+def _best(estimates: Estimates, tasks: Sequence[Task], metric: str) -> list[Task]:
     """The highest valid success, or the least distance of the methods with enough of it; every
-    method that shows the same figure."""
+    method that shows the same number."""
     if metric in DISTANCES:
-        tasks = [task for task in tasks if figures.of(*task, "valid_success").mean > ENOUGH]
-    shown = {task: figures.of(*task, metric).mean for task in tasks}
+        tasks = [task for task in tasks if estimates.of(*task, "valid_success").mean > ENOUGH]
+    shown = {task: estimates.of(*task, metric).mean for task in tasks}
     shown = {task: round(mean, 2) for task, mean in shown.items() if not math.isnan(mean)}
     choose: Callable[[Iterable[float]], float] = min if metric in DISTANCES else max
     return [task for task, mean in shown.items() if mean == choose(shown.values())]
@@ -120,20 +121,20 @@ class Standing:
         return self.ratio <= FACTOR[self.dataset]
 
 
-def standings(figures: Figures) -> list[Standing]:
+def standings(estimates: Estimates) -> list[Standing]:
     """StEP's standing in every task where it was run."""
     found = []
-    for dataset, model in _pairs(figures):
-        if figures.trials(dataset, model, STEP) is None:
+    for dataset, model in _pairs(estimates):
+        if estimates.trials(dataset, model, STEP) is None:
             continue
-        tasks = [task for task in figures.tasks() if task[:2] == (dataset, model)]
-        found.append(_standing(figures, dataset, model, [m for *_, m in tasks if m != STEP]))
+        tasks = [task for task in estimates.tasks() if task[:2] == (dataset, model)]
+        found.append(_standing(estimates, dataset, model, [m for *_, m in tasks if m != STEP]))
     return found
 
 
-def _standing(figures: Figures, dataset: str, model: str, others: Sequence[str]) -> Standing:
+def _standing(estimates: Estimates, dataset: str, model: str, others: Sequence[str]) -> Standing:
     def of(metric: str, method: str = STEP) -> float:
-        return figures.of(dataset, model, method, metric).mean
+        return estimates.of(dataset, model, method, metric).mean
 
     valid = [m for m in others if of("valid_success", m) > ENOUGH]
     # StEP as published is the same method before it kept the rules, not a rival of the data.
@@ -170,7 +171,7 @@ def standings_table(found: Sequence[Standing], title: str = "How StEP stands") -
                 Entry(s.other_distance),
                 Entry(s.ratio, best=bool(s.near_enough)),
                 Entry(s.to_positives),
-                Entry(words=" to ".join(dict.fromkeys(map(number, s.other_to_positives)))),
+                Entry(words=" to ".join(dict.fromkeys(map(rounded, s.other_to_positives)))),
             ),
         )
         for s in found
@@ -191,26 +192,26 @@ def verdict(found: Sequence[Standing]) -> list[str]:
         if s.near_enough is not None:
             said.append(
                 f"{names.dataset(s.dataset)}, {names.model(s.model)}: StEP's nearest end lies at "
-                f"{number(s.ratio)} times the least possible distance "
+                f"{rounded(s.ratio)} times the least possible distance "
                 f"(at most {FACTOR[s.dataset]:g} was the aim)."
             )
     for s in found:
         if s.near_enough is not None:
-            low, high = map(number, s.other_to_positives)
+            low, high = map(rounded, s.other_to_positives)
             said.append(
                 f"{names.dataset(s.dataset)}, {names.model(s.model)}: StEP's ends lie "
-                f"{number(s.to_positives)} from the nearest positives, those of DiCE, FACE and "
+                f"{rounded(s.to_positives)} from the nearest positives, those of DiCE, FACE and "
                 f"C-CHVAE {low} to {high}."
             )
     return said
 
 
-def _pairs(figures: Figures) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((d, m) for d, m, _ in in_order(figures.tasks())))
+def _pairs(estimates: Estimates) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((d, m) for d, m, _ in in_order(estimates.tasks())))
 
 
-def _has(figures: Figures, tasks: Sequence[Task], metric: str) -> bool:
-    return any(figures.of(*task, metric).trials for task in tasks)
+def _has(estimates: Estimates, tasks: Sequence[Task], metric: str) -> bool:
+    return any(estimates.of(*task, metric).trials for task in tasks)
 
 
 def _decimals(metric: str) -> int:

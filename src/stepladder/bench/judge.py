@@ -1,4 +1,4 @@
-"""What a method's paths are worth: one row a person.
+"""What a method's paths are worth: one row per person.
 
 Beside the metrics of what the method claims stands what holds: a path is *valid* if each of its
 rows, as the person would see it (whole numbers, levels that exist), breaks no rule of the schema,
@@ -20,16 +20,16 @@ from stepladder.table.space import Floats, Mask
 
 
 def rows(result: Recourse, scorer: Scorer, least: Floats) -> pd.DataFrame:
-    """Everyone's figures; `least` (n,) is the closed form of the least distance, if there's one."""
+    """Everyone's numbers; `least` (n,) is the closed form of the least distance, if there's one."""
     holds = valid(result, scorer)
-    figures = {
+    found = {
         "person": result.people,
         **each(result.measured()),
         "valid_success": holds.any(axis=1).astype(np.float64),
         "avg_valid_success": holds.sum(axis=1) / max(holds.shape[1], 1),
         "least_distance": least,
     }
-    return pd.DataFrame(figures)
+    return pd.DataFrame(found)
 
 
 def valid(result: Recourse, scorer: Scorer) -> Mask:

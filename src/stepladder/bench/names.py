@@ -1,4 +1,4 @@
-"""How datasets, models, methods and figures are called in a table."""
+"""How datasets, models, methods and metrics are called in a table."""
 
 from __future__ import annotations
 

@@ -1,18 +1,16 @@
-"""The folder that a run fills: rows, one a person, and what is known of each cell.
+"""The folder that a run fills: rows, one per person, and what is known of each cell.
 
 While a run is on, every finished cell is a file of its own under `cells/`, written beside its
 place and then renamed, so a run that is killed at any moment loses only the cells it was working
 on. A finished run is packed into two files, `rows.parquet` and `cells.parquet`; a run that goes on
-later adds cells beside them. Figures are kept to eight bits, one part in 256 at worst.
+later adds cells beside them.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +19,15 @@ import pandas as pd
 
 from stepladder.bench.spec import Cell, Spec
 from stepladder.errors import ExtraError, ResultError
+from stepladder.files import replacing
 
 KEYS = ["dataset", "model", "method", "seed"]
 FACTS = b"stepladder"
 """Where a cell's file keeps what is known of it."""
 
-BITS = 8
-"""How many bits of a figure are kept."""
-
 
 @dataclass(frozen=True)
-class Facts:
+class CellFacts:
     """What is known of a cell beside its rows. `error` says why there are none."""
 
     fingerprint: str
@@ -127,24 +123,26 @@ class Results:
 
     # ---- writing --------------------------------------------------------------------------
 
-    def put(self, cell: Cell, rows: pd.DataFrame, facts: Facts) -> None:
+    def put(self, cell: Cell, rows: pd.DataFrame, facts: CellFacts) -> None:
         """Keep a finished cell: whole, or not at all."""
         parquet = _parquet()
         from pyarrow import Table
 
         self._pending.mkdir(parents=True, exist_ok=True)
-        table = Table.from_pandas(rounded(rows), preserve_index=False)
+        table = Table.from_pandas(_short(rows), preserve_index=False)
         said = json.dumps([list(cell), asdict(facts)])
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), FACTS: said})
         name = ".".join(str(part) for part in cell)
-        _atomically(self._pending / f"{name}.parquet", partial(parquet.write_table, table))
+        with replacing(self._pending / f"{name}.parquet") as unfinished:
+            parquet.write_table(table, unfinished)
 
     def pack(self) -> None:
         """Put everything into two small files. Killed on the way, nothing is lost or doubled."""
         files = self._files()
         rows, cells = self._read()
         for name, frame in (("rows", rows), ("cells", cells)):
-            _atomically(self._packed(name), partial(_write_small, frame))
+            with replacing(self._packed(name)) as unfinished:
+                _write_small(frame, unfinished)
         for file in files:  # what was put since stays, and is newer
             file.unlink(missing_ok=True)
         for left in (*self.folder.glob(".*.parquet.*"), *self._pending.glob(".*.parquet.*")):
@@ -163,12 +161,10 @@ class Results:
         return sorted(self._pending.glob("*.parquet"))
 
 
-def rounded(rows: pd.DataFrame) -> pd.DataFrame:
-    """Figures as float32 with `BITS` bits: what a table shows, and a third of the size."""
-    figures = [n for n in rows.columns if rows[n].dtype.kind == "f" and n != "person"]
-    mantissa, exponent = np.frexp(rows[figures].to_numpy(np.float64))
-    kept = np.ldexp(np.rint(mantissa * 2**BITS) / 2**BITS, exponent).astype(np.float32)
-    return rows.assign(**dict(zip(figures, kept.T, strict=True)))
+def _short(rows: pd.DataFrame) -> pd.DataFrame:
+    """Numbers as float32, which has more digits than any table shows; people keep their names."""
+    long = [n for n in rows.columns if rows[n].dtype == np.float64 and n != "person"]
+    return rows.astype(dict.fromkeys(long, np.float32))
 
 
 def _joined(older: pd.DataFrame, newer: pd.DataFrame) -> pd.DataFrame:
@@ -183,30 +179,20 @@ def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[order].sort_values(KEYS, kind="stable", ignore_index=True)
 
 
-def _atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Write beside the place of a file, then rename it."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write(unfinished)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
 def _write_small(frame: pd.DataFrame, file: Path) -> None:
     from pyarrow import Table
 
     table = Table.from_pandas(
         frame.astype(dict.fromkeys(KEYS[:3], "category")), preserve_index=False
     )
-    figures = [name for name in frame.columns if frame[name].dtype == np.float32]
+    numbers = [name for name in frame.columns if frame[name].dtype == np.float32]
     _parquet().write_table(
         table,
         file,
         compression="zstd",
         compression_level=19,
-        use_dictionary=[name for name in frame.columns if name not in figures],
-        use_byte_stream_split=figures,
+        use_dictionary=[name for name in frame.columns if name not in numbers],
+        use_byte_stream_split=numbers,
     )
 
 

@@ -26,7 +26,7 @@ from typing import Any, Protocol
 import pandas as pd
 
 from stepladder.bench import judge
-from stepladder.bench.results import Facts, Results
+from stepladder.bench.results import CellFacts, Results
 from stepladder.bench.spec import Cell, Spec
 from stepladder.bench.tasks import Task, prepare
 from stepladder.errors import ParameterError
@@ -171,7 +171,7 @@ class Crew:
         lost = len(job.cells) if job.at == PREPARING else 1
         for _ in range(lost):
             cell = job.cells.popleft()
-            facts = Facts(self.spec.fingerprint(cell), error=error)
+            facts = CellFacts(self.spec.fingerprint(cell), error=error)
             self.results.put(cell, pd.DataFrame(), facts)
             self._count(cell, 0.0, error)
         return job.cells
@@ -211,7 +211,7 @@ def _work(
         connection.send(("at", f"running {cell}"))
         began = time.perf_counter()
         if isinstance(task, str):
-            rows, facts = pd.DataFrame(), Facts(spec.fingerprint(cell), error=task)
+            rows, facts = pd.DataFrame(), CellFacts(spec.fingerprint(cell), error=task)
         else:
             rows, facts = _run_cell(spec, cell, task)
         results.put(cell, rows, facts)
@@ -226,7 +226,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _run_cell(spec: Spec, cell: Cell, task: Task) -> tuple[pd.DataFrame, Facts]:
+def _run_cell(spec: Spec, cell: Cell, task: Task) -> tuple[pd.DataFrame, CellFacts]:
     entry = spec.entry(cell.method)
     goal = Goal(entry.goal or spec.goal)
     people = task.turned_down.iloc[: entry.people or spec.people]
@@ -242,8 +242,8 @@ def _run_cell(spec: Spec, cell: Cell, task: Task) -> tuple[pd.DataFrame, Facts]:
         scorer = Scorer(task.model, task.space, goal)
         rows = judge.rows(result, scorer, task.least_distances(people, goal.threshold))
     except Exception as error:  # noqa: BLE001  # a method's failure is a result too
-        return pd.DataFrame(), Facts(spec.fingerprint(cell), error=_sentence(error))
-    return rows, Facts(
+        return pd.DataFrame(), CellFacts(spec.fingerprint(cell), error=_sentence(error))
+    return rows, CellFacts(
         spec.fingerprint(cell),
         people=len(people),
         seconds_fit=round(times[1] - times[0], 4),
@@ -258,7 +258,7 @@ def _run_cell(spec: Spec, cell: Cell, task: Task) -> tuple[pd.DataFrame, Facts]:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and the packages that figures depend on."""
+    """Of Python and the packages that numbers depend on."""
     found = {"python": ".".join(str(part) for part in sys.version_info[:3])}
     for package in PACKAGES:
         try:

@@ -55,7 +55,7 @@ class Checked(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Entry(Checked):
+class MethodSpec(Checked):
     """One method of a spec: a label for the tables, its name in the catalogue and its settings.
 
     seeds, people, goal  where they differ from the spec's own
@@ -97,7 +97,7 @@ class Spec(Checked):
     goal: Share = 0.7
     turned_down: Share = 0.5
     time_budget: Annotated[float, Field(gt=0)] | None = None
-    methods: tuple[Entry, ...]
+    methods: tuple[MethodSpec, ...]
 
     @model_validator(mode="after")
     def _known(self) -> Spec:
@@ -133,7 +133,7 @@ class Spec(Checked):
                 raise ValueError(f"method {entry.label!r}: {error}") from error
         return self
 
-    def entry(self, label: str) -> Entry:
+    def entry(self, label: str) -> MethodSpec:
         return next(entry for entry in self.methods if entry.label == label)
 
     def cells(self, only: tuple[str, ...] = ()) -> list[Cell]:

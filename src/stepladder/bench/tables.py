@@ -1,4 +1,4 @@
-"""Tables from figures: the paper's six, laid out as the paper does, and a plain one for sweeps."""
+"""Tables of estimates: the paper's six, laid out as the paper does, and a plain one for sweeps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 
 from stepladder.bench import names
-from stepladder.bench.figures import Figure, Figures, Task, largest_error
+from stepladder.bench.estimates import Estimate, Estimates, Task, largest_error
 from stepladder.bench.paper import OURS, TABLES, PaperTable, scale
 from stepladder.bench.render import EMPTY, Column, Entry, Row, Table
 from stepladder.errors import ParameterError, listing, nearest
@@ -34,10 +34,10 @@ class Footnotes:
 class Writer:
     """Makes the entries of one table, and the footnotes they need."""
 
-    def __init__(self, figures: Figures, tasks: Iterable[Task]) -> None:
-        self.figures = figures
+    def __init__(self, estimates: Estimates, tasks: Iterable[Task]) -> None:
+        self.estimates = estimates
         self.footnotes = Footnotes()
-        known = [trials for task in tasks if (trials := figures.trials(*task)) is not None]
+        known = [trials for task in tasks if (trials := estimates.trials(*task)) is not None]
         self._most = max((trials.finished for trials in known), default=0)
 
     def entry(
@@ -49,24 +49,24 @@ class Writer:
         first: bool = False,
         times: float = 1.0,
     ) -> Entry:
-        """A figure; `first` carries the notes on how the trials of its task went."""
-        trials = self.figures.trials(*task)
+        """A number; `first` carries the notes on how the trials of its task went."""
+        trials = self.estimates.trials(*task)
         if trials is None:
             return Entry()
         if not trials.finished:
             return Entry(words="failed", notes=self._notes(task))
-        figure = self.figures.of(*task, metric).times(times)
+        estimate = self.estimates.of(*task, metric).times(times)
         notes = self._notes(task) if first else ()
-        if 0 < figure.trials < trials.finished:
-            said = f"Defined in {figure.trials} of {trials.finished} trials only."
+        if 0 < estimate.trials < trials.finished:
+            said = f"Defined in {estimate.trials} of {trials.finished} trials only."
             notes = (*notes, self.footnotes.add(said))
-        return Entry(figure.mean, figure.error, decimals=decimals, notes=notes)
+        return Entry(estimate.mean, estimate.error, decimals=decimals, notes=notes)
 
     def _notes(self, task: Task) -> tuple[int, ...]:
         """Why trials failed, and whether there are fewer of them than elsewhere in the table."""
-        trials = self.figures.trials(*task)
+        trials = self.estimates.trials(*task)
         assert trials is not None
-        notes = [self.footnotes.add(words) for words in failures(self.figures, task)]
+        notes = [self.footnotes.add(words) for words in failures(self.estimates, task)]
         if 0 < trials.finished < self._most:
             counted = "trial" if trials.finished == 1 else "trials"
             notes.append(
@@ -75,9 +75,9 @@ class Writer:
         return tuple(notes)
 
 
-def failures(figures: Figures, task: Task) -> list[str]:
+def failures(estimates: Estimates, task: Task) -> list[str]:
     """Why trials of a task crashed, one sentence a reason."""
-    trials = figures.trials(*task)
+    trials = estimates.trials(*task)
     name = f"{names.method(task[2])} on {names.dataset(task[0])}, {names.model(task[1])}"
     by_reason: dict[str, list[int]] = {}
     for seed, reason in sorted(trials.failures.items() if trials else ()):
@@ -88,19 +88,19 @@ def failures(figures: Figures, task: Task) -> list[str]:
     ]
 
 
-def paper_table(figures: Figures, name: str) -> Table:
-    """Our figures in the layout of one of the paper's tables, with its "Max Error %"."""
+def paper_table(estimates: Estimates, name: str) -> Table:
+    """Our numbers in the layout of one of the paper's tables, with its "Max Error %"."""
     layout = paper_layout(name)
     tasks = layout_tasks(layout)
-    writer = Writer(figures, (task for row in tasks.values() for task in row))
+    writer = Writer(estimates, (task for row in tasks.values() for task in row))
     rows: list[Row] = []
-    columns: list[list[Figure]] = []
+    columns: list[list[Estimate]] = []
     for (dataset, label), row in tasks.items():
         found, entries = [], []
         for task, metric in product(row, layout.metrics):
             times = scale(name, label, metric)
             first = metric == layout.metrics[0]
-            found.append(figures.of(*task, _ours(metric)).times(times))
+            found.append(estimates.of(*task, _ours(metric)).times(times))
             entries.append(writer.entry(task, _ours(metric), first=first, times=times))
         heads = (names.dataset(dataset), names.method(label))
         rows.append(Row(heads, (*entries, Entry(largest_error(found)))))
@@ -128,38 +128,38 @@ def paper_layout(name: str) -> PaperTable:
 
 def paper_columns(layout: PaperTable) -> tuple[Column, ...]:
     """The metrics under each model."""
-    models = dict.fromkeys(figure.model for figure in layout.printed())
+    models = dict.fromkeys(estimate.model for estimate in layout.printed())
     return tuple(Column(names.metric(x), names.model(m)) for m in models for x in layout.metrics)
 
 
 def layout_tasks(layout: PaperTable) -> dict[tuple[str, str], list[Task]]:
     """A row's dataset and label → our task under each model, as the paper orders them."""
     rows: dict[tuple[str, str], list[Task]] = {}
-    for figure in layout.printed():
-        task = (figure.dataset, figure.model, layout.labels[figure.row])
-        row = rows.setdefault((figure.dataset, figure.row), [])
+    for estimate in layout.printed():
+        task = (estimate.dataset, estimate.model, layout.labels[estimate.row])
+        row = rows.setdefault((estimate.dataset, estimate.row), [])
         if task not in row:
             row.append(task)
     return rows
 
 
-def labels_run(figures: Figures, name: str) -> set[str]:
+def labels_run(estimates: Estimates, name: str) -> set[str]:
     """The methods of a paper's table that anything was run for."""
-    ran = {method for _, _, method in figures.tasks()}
+    ran = {method for _, _, method in estimates.tasks()}
     return ran & set(paper_layout(name).labels.values())
 
 
-def sweep(figures: Figures, metrics: Sequence[str] = SWEPT, title: str = "") -> Table:
+def sweep(estimates: Estimates, metrics: Sequence[str] = SWEPT, title: str = "") -> Table:
     """One row for each dataset, model and method label, in the order of the names."""
-    known = (*figures.metrics, *names.METRICS)
+    known = (*estimates.metrics, *names.METRICS)
     for metric in metrics:
         if metric not in known:
             raise ParameterError(
-                f"There is no figure {metric!r} in these results.{nearest(metric, known)} "
+                f"There is no metric {metric!r} in these results.{nearest(metric, known)} "
                 f"There are {listing(sorted(set(known)), most=30)}."
             )
-    tasks = in_order(figures.tasks())
-    writer = Writer(figures, tasks)
+    tasks = in_order(estimates.tasks())
+    writer = Writer(estimates, tasks)
     rows = tuple(
         Row(
             (names.dataset(task[0]), names.model(task[1]), names.method(task[2])),

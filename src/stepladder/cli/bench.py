@@ -18,7 +18,7 @@ from stepladder.errors import ParameterError, listing, nearest
 
 if TYPE_CHECKING:
     from stepladder.bench.compare import Line, Reason
-    from stepladder.bench.figures import Figures
+    from stepladder.bench.estimates import Estimates
     from stepladder.bench.render import Table
 
 PIPED = 160
@@ -63,11 +63,11 @@ def run(
     """
     from stepladder.bench import runner
     from stepladder.bench.spec import load
-    from stepladder.cli.progress import Bar, cells
+    from stepladder.cli.progress import RunBar, cells
 
     asked = load(spec)
     folder = out or Path("results") / asked.name
-    bar = Bar()
+    bar = RunBar()
     try:
         runner.run(asked, folder, jobs=jobs, data_dir=data, only=tuple(only or ()), watch=bar)
     except KeyboardInterrupt as error:
@@ -99,11 +99,11 @@ def table(
     out: Out = None,
 ) -> None:
     """Tables of a folder's results; without --table, those that it has rows for."""
-    from stepladder.bench.page import fitting
+    from stepladder.bench.results_page import fitting
 
-    figures = _figures(folder)
-    wanted = list(name) if name else fitting(figures)
-    made = [t for each in wanted for t in _tables(figures, each, tuple(metric or ()))]
+    estimates = _estimates(folder)
+    wanted = list(name) if name else fitting(estimates)
+    made = [t for each in wanted for t in _tables(estimates, each, tuple(metric or ()))]
     _write(made, form, out)
 
 
@@ -116,19 +116,19 @@ def compare(
     form: Format = Form.text,
     out: Out = None,
 ) -> None:
-    """Every figure that the paper prints beside ours: within or not."""
+    """Every number that the paper prints beside ours: within or not."""
     from stepladder.bench import compare as beside
 
-    figures = _figures(folder)
-    lines = beside.compare(figures)
+    estimates = _estimates(folder)
+    lines = beside.compare(estimates)
     known = _reasons(folder, lines)
     counts = beside.by_group(lines) + beside.by_table(lines)
     ran = [line for line in lines if line.ours is not None]
     if outside:
         made = [beside.outside_table(lines, known)]
     else:
-        made = [beside.compare_table(ran), beside.people_table(figures)]
-    _write([*made, beside.counts_table(counts, "Figures within")], form, out)
+        made = [beside.compare_table(ran), beside.people_table(estimates)]
+    _write([*made, beside.counts_table(counts, "Numbers within")], form, out)
 
 
 @app.command()
@@ -137,15 +137,15 @@ def page(
     out: Out = None,
 ) -> None:
     """The whole page of results in Markdown."""
-    from stepladder.bench import page as pages
+    from stepladder.bench import results_page as pages
     from stepladder.bench.compare import compare as lines_of
-    from stepladder.bench.figures import Figures
+    from stepladder.bench.estimates import Estimates
     from stepladder.bench.results import Results
 
     runs = []
     for folder in folders:
         results = Results(folder)
-        lines = lines_of(Figures(results.rows, results.cells))
+        lines = lines_of(Estimates(results.rows, results.cells))
         known = _reasons(folder, lines)
         runs.append(pages.Run(folder.as_posix(), results.rows, results.cells, known))
     said = [*(_quoted(folder) for folder in folders), *(["--out", _quoted(out)] if out else [])]
@@ -155,12 +155,12 @@ def page(
 # ---- pieces -----------------------------------------------------------------------------------
 
 
-def _figures(folder: Path) -> Figures:
-    from stepladder.bench.figures import Figures
+def _estimates(folder: Path) -> Estimates:
+    from stepladder.bench.estimates import Estimates
     from stepladder.bench.results import Results
 
     results = Results(folder)
-    return Figures(results.rows, results.cells)
+    return Estimates(results.rows, results.cells)
 
 
 def _reasons(folder: Path, lines: list[Line]) -> tuple[Reason, ...]:
@@ -169,11 +169,11 @@ def _reasons(folder: Path, lines: list[Line]) -> tuple[Reason, ...]:
 
     known = reasons(folder / REASONS)
     for reason in stale(lines, known):
-        typer.echo(f"{folder / REASONS}: no figure outside needs {reason.why!r}.", err=True)
+        typer.echo(f"{folder / REASONS}: no number outside needs {reason.why!r}.", err=True)
     return known
 
 
-def _tables(figures: Figures, name: str, metrics: tuple[str, ...]) -> list[Table]:
+def _tables(estimates: Estimates, name: str, metrics: tuple[str, ...]) -> list[Table]:
     from stepladder.bench.fair import fair_tables
     from stepladder.bench.paper import TABLES
     from stepladder.bench.tables import SWEPT, paper_table, sweep
@@ -181,16 +181,16 @@ def _tables(figures: Figures, name: str, metrics: tuple[str, ...]) -> list[Table
     if metrics and name != "sweep":
         raise ParameterError("--metric chooses columns of --table sweep; other tables have theirs.")
     if name == "fair":
-        return fair_tables(figures)
+        return fair_tables(estimates)
     if name == "sweep":
-        return [sweep(figures, metrics or SWEPT)]
+        return [sweep(estimates, metrics or SWEPT)]
     if name not in TABLES:
         known = [*TABLES, "fair", "sweep"]
         raise ParameterError(
             f"There is no table {name!r}.{nearest(name, known)} There are "
             f"{listing(known, most=len(known))}."
         )
-    return [paper_table(figures, name)]
+    return [paper_table(estimates, name)]
 
 
 def _write(tables: list[Table], form: Form, out: Path | None) -> None:

@@ -161,12 +161,15 @@ class Run:
 
     def answer(self, batches: Iterable[tuple[Any, Any]], quiet: bool) -> None:
         """Answer batches of people until they, or the user's patience, come to an end."""
-        from stepladder.cli.progress import PeopleBar
+        from rich.console import Console
+
         from stepladder.files import uninterrupted
+        from stepladder.progress import Bar
 
         began = time.monotonic()
         try:
-            with PeopleBar(self.total, shown=not quiet) as bar:
+            console = Console(stderr=True, highlight=False)
+            with Bar("people", self.total, console=console, shown=not quiet) as bar:
 
                 def reached(done: int, _: int) -> None:
                     bar.reached(self.people + done)

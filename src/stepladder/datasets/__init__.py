@@ -1,6 +1,6 @@
 """Real tables to try recourse on: cleaned, with a schema, checked against a known content.
 
-table.py                what a table is, and what `load` returns
+dataset.py              what a table is, and what `load` returns
 content.py              the one way to check a table, whatever file it came in
 folders.py              where tables are looked for, read from and kept
 download.py             OpenML, when no folder has the table
@@ -24,7 +24,7 @@ from stepladder.datasets import (
     give_me_some_credit,
     mortgage,
 )
-from stepladder.datasets.table import Dataset, Package, Provenance, Split, Table
+from stepladder.datasets.dataset import Dataset, Package, Provenance, PublishedTable, Split
 from stepladder.errors import ParameterError, listing, nearest
 
 __all__ = ["Dataset", "Provenance", "Split", "load", "names"]
@@ -76,7 +76,7 @@ def load(name: str, data_dir: str | Path | None = None, *, progress: bool = Fals
 
 
 def _raw(
-    table: Table, places: tuple[folders.Place, ...], progress: bool
+    table: PublishedTable, places: tuple[folders.Place, ...], progress: bool
 ) -> tuple[pd.DataFrame, str]:
     """The checked table as it was published, and where it was read from."""
     source = table.source

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from stepladder.datasets.table import Cleaned, Kind, OpenML, Provenance, Table
+from stepladder.datasets.dataset import Cleaned, Kind, OpenML, Provenance, PublishedTable
 from stepladder.table.feature import Categorical, Numeric
 from stepladder.table.schema import Schema
 
@@ -122,7 +122,7 @@ def _arrange(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([named.iloc[TESTED:], named.iloc[:TESTED]])
 
 
-TABLE = Table(
+TABLE = PublishedTable(
     name="adult",
     columns=_COLUMNS,
     checksum="6cf2714635bc5dd549a35fc3a8c1ed319e177780391889e4e0d85f1ff8fd6e7a",

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stepladder.datasets.table import Kind, Table
+from stepladder.datasets.dataset import Kind, PublishedTable
 from stepladder.errors import DatasetError, listing, nearest
 
 _BILLION = 1e9
@@ -29,7 +29,7 @@ _MISSING = np.iinfo(np.int64).min
 _EXACT = 2**53  # whole numbers below it are exact in a float
 
 
-def verified(frame: pd.DataFrame, table: Table, where: str, way_out: str) -> pd.DataFrame:
+def verified(frame: pd.DataFrame, table: PublishedTable, where: str, way_out: str) -> pd.DataFrame:
     """The published table: its columns in order, in its dtypes, if that's what `frame` holds.
 
     `where` and `way_out` are for the error: what was read, and what to do if it's something else.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from stepladder.datasets.table import Cleaned, Kind, OpenML, Provenance, Table
+from stepladder.datasets.dataset import Cleaned, Kind, OpenML, Provenance, PublishedTable
 from stepladder.table.feature import Categorical, Numeric, Ordinal
 from stepladder.table.schema import Schema
 
@@ -63,7 +63,7 @@ def _arrange(frame: pd.DataFrame) -> pd.DataFrame:
     return named.drop(columns="id", errors="ignore").assign(ID=np.arange(1, len(named) + 1))
 
 
-TABLE = Table(
+TABLE = PublishedTable(
     name="credit_default",
     columns=_COLUMNS,
     checksum="d78f61ccfa15a721ef9da6b8f388a84fb5256d80ced343c7e1b54fefe8806cea",

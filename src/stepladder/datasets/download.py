@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pandas as pd
 
 from stepladder.datasets import content
+from stepladder.datasets.dataset import OpenML, PublishedTable
 from stepladder.datasets.folders import ENDINGS, Place
-from stepladder.datasets.table import OpenML, Table
-from stepladder.errors import DatasetError, ExtraError, listing
+from stepladder.errors import DatasetError, listing
+from stepladder.progress import Bar
 
 SERVER = "https://www.openml.org/"
 """Where scikit-learn asks."""
@@ -22,12 +23,13 @@ SECONDS = 10
 
 
 def fetched(
-    table: Table, source: OpenML, places: tuple[Place, ...], progress: bool
+    table: PublishedTable, source: OpenML, places: tuple[Place, ...], progress: bool
 ) -> pd.DataFrame:
     """The checked table. `places` are where it was looked for in vain, for the error."""
     way_out = _by_hand(table, source, places)
     try:
-        with _sign_of_life(table.name) if progress else nullcontext():
+        # scikit-learn doesn't tell how much has arrived.
+        with Bar(f"Downloading {table.name} from OpenML") if progress else nullcontext():
             _knock()
             frame = _fetch(source.data_id)
     except (OSError, ValueError) as error:  # no network; a refusal, or a file cut short
@@ -79,21 +81,7 @@ def _fetch(data_id: int) -> pd.DataFrame:
     return pd.DataFrame({name: bunch.frame[name].str.strip("'") for name in bunch.frame})
 
 
-def _sign_of_life(name: str) -> AbstractContextManager[object]:
-    """A moving bar and the time gone by: scikit-learn doesn't tell how much has arrived."""
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    except ImportError as error:
-        raise ExtraError("rich", "cli", "progress=True") from error
-    said = TextColumn(f"Downloading {name} from OpenML")
-    # rich's own console knows only what the terminal was when it was first asked for.
-    bar = Progress(said, BarColumn(), TimeElapsedColumn(), console=Console(), transient=True)
-    bar.add_task(name, total=None)
-    return bar
-
-
-def _by_hand(table: Table, source: OpenML, places: tuple[Place, ...]) -> str:
+def _by_hand(table: PublishedTable, source: OpenML, places: tuple[Place, ...]) -> str:
     """Which file to put where, and what it should hold."""
     csv, packed, parquet = (f"{table.name}{ending}" for ending in ENDINGS)
     columns = listing(table.columns, most=len(table.columns))

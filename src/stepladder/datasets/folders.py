@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import warnings
 import zlib
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from stepladder.errors import DatasetError, ExtraError, ParameterError
+from stepladder.errors import DatasetError, ExtraError, ParameterError, ResultError
+from stepladder.files import replacing
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 """The formats that are read, in the order they are looked for in one folder."""
@@ -101,16 +101,12 @@ def keep(frame: pd.DataFrame, folder: Path, table: str) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(dir=folder, prefix=f".{table}-", suffix=".part")
-        os.close(handle)
-        try:
-            frame.to_csv(part, index=False, compression={"method": "gzip", "compresslevel": 6})
-            os.replace(part, folder / f"{table}.csv.gz")
-        finally:
-            Path(part).unlink(missing_ok=True)
-    except OSError as error:
+        with replacing(folder / f"{table}.csv.gz") as unfinished:
+            packed = {"method": "gzip", "compresslevel": 6}
+            frame.to_csv(unfinished, index=False, compression=packed)
+    except (OSError, ResultError) as error:
         warnings.warn(
-            f"The table {table!r} was downloaded but can't be kept in {folder}: {error}. "
-            "It will be downloaded again next time.",
+            f"The table {table!r} was downloaded but can't be kept in {folder}, so it will be "
+            f"downloaded again next time. {error}",
             stacklevel=2,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from stepladder.datasets.table import Cleaned, Kind, OpenML, Provenance, Table
+from stepladder.datasets.dataset import Cleaned, Kind, OpenML, Provenance, PublishedTable
 from stepladder.table.feature import Numeric
 from stepladder.table.schema import Schema
 
@@ -69,7 +69,7 @@ def _arrange(frame: pd.DataFrame) -> pd.DataFrame:
     return named.iloc[np.argsort(order)]
 
 
-TABLE = Table(
+TABLE = PublishedTable(
     name="give_me_some_credit",
     columns=_COLUMNS,
     checksum="57374fec1f278060f3ee2142b099e1650bb0b03fe56166337ab1ec8250977c98",

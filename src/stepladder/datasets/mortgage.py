@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from stepladder.datasets.table import Cleaned, Kind, Package, Provenance, Table
+from stepladder.datasets.dataset import Cleaned, Kind, Package, Provenance, PublishedTable
 from stepladder.errors import ExtraError
 from stepladder.table.feature import Categorical, Numeric, Ordinal
 from stepladder.table.schema import Schema
@@ -168,7 +168,7 @@ def _named(position: dict[int, int], levels: list[str]) -> dict[int, str]:
     return {code: levels[place] for code, place in position.items()}
 
 
-TABLE = Table(
+TABLE = PublishedTable(
     name="mortgage",
     columns=_COLUMNS,
     checksum="16d5455e8187f1f65ab77e8ee044104008050fcef11b6d1cda71734509173712",

@@ -25,7 +25,7 @@ def measures(rows: pd.DataFrame) -> NDArray[np.float64]:
     """What the model looks at: the lender's ratios and ranks, worked out from an application.
 
     They are worked out here, behind the schema, so that a plan speaks of dollars and its
-    figures can't contradict one another.
+    numbers can't contradict one another.
     """
     columns = [
         100 * rows["housing_cost"] / rows["income"],

@@ -15,7 +15,6 @@ import pandas as pd
 from rich import box
 from rich.console import Console, Group
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 from sklearn.metrics import roc_auc_score
@@ -25,7 +24,9 @@ from threadpoolctl import threadpool_limits
 import stepladder as sl
 from stepladder import datasets
 from stepladder.demo import lender
-from stepladder.demo.plans import instructive, situation
+from stepladder.demo.chosen import instructive, situation
+from stepladder.numbers import plain
+from stepladder.progress import Bar
 from stepladder.view.report import report, write
 from stepladder.words.plans import Plan, Route, counted, needed, plans, score
 
@@ -70,10 +71,7 @@ def _work(seed: int, console: Console) -> Demo:
     rejected = rows[scores < lender.THRESHOLD]
     # Small steps; and to earn more counts as five times as hard as to owe less.
     step = sl.StEP(paths=3, step_size=0.25, distance={"income": 5.0}, random_state=seed)
-    columns = TextColumn("Finding routes"), BarColumn(), MofNCompleteColumn(), TextColumn("people")
-    hidden = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task("people", total=len(rejected))
+    with Bar("Finding routes", len(rejected), console=console) as bar:
         started = time.perf_counter()
         step.fit(
             rows.iloc[train],
@@ -81,9 +79,7 @@ def _work(seed: int, console: Console) -> Demo:
             schema=applications.schema,
             goal=GOAL,
         )
-        result = step.recourse(
-            rejected, progress=lambda done, total: bar.update(task, completed=done, total=total)
-        )
+        result = step.recourse(rejected, progress=lambda done, _: bar.reached(done))
         seconds = time.perf_counter() - started
     skill = float(roc_auc_score(approved[test], scores[test]))
     assert applications.groups is not None
@@ -105,11 +101,11 @@ def introduction(demo: Demo) -> Group:
 
 
 def summary(demo: Demo, made: list[Plan]) -> Panel:
-    """Everyone in a few figures."""
+    """Everyone in a few numbers."""
     people, rejected = len(demo.rows), len(demo.rejected)
     routes = [plan.routes[0] for plan in made]
     several = sum(len(plan.routes) > 1 for plan in made)
-    figures = [
+    facts = [
         ("Applicants", f"{people:,}", ""),
         ("  accepted by the model", f"{people - rejected:,}", _share(people - rejected, people)),
         ("  turned down", f"{rejected:,}", _share(rejected, people)),
@@ -127,8 +123,8 @@ def summary(demo: Demo, made: list[Plan]) -> Panel:
     grid.add_column()
     grid.add_column(justify="right", style="bold")
     grid.add_column(style="dim")
-    for figure in figures:
-        grid.add_row(*figure)
+    for fact in facts:
+        grid.add_row(*fact)
     return Panel(
         grid, title="[bold]Everyone[/]", title_align="left", padding=(1, 2), box=box.ROUNDED
     )
@@ -141,7 +137,7 @@ def _share(part: int, whole: int) -> str:
 def _spread(counts: list[int]) -> tuple[str, str]:
     if not counts:
         return "-", ""
-    return f"{np.median(counts):g}", f"median; at most {max(counts)}"
+    return plain(float(np.median(counts))), f"median; at most {max(counts)}"
 
 
 def page(plan: Plan) -> Panel:

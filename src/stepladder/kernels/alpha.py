@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stepladder.errors import ParameterError
+from stepladder.checks import finite
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 
@@ -81,8 +81,8 @@ class Volcano(Alpha):
     cutoff: float = 0.5
 
     def __post_init__(self) -> None:
-        _positive("degree", self.degree, "Volcano")
-        _positive("cutoff", self.cutoff, "Volcano")
+        finite("The degree of Volcano", self.degree, above=0)
+        finite("The cutoff of Volcano", self.cutoff, above=0)
 
     def log(self, distances: ArrayLike) -> Floats:
         return -self.degree * np.log(np.maximum(_floats(distances), self.cutoff))
@@ -112,7 +112,7 @@ class Sloped(Alpha):
     width: float = 1.0
 
     def __post_init__(self) -> None:
-        _positive("width", self.width, "Sloped")
+        finite("The width of Sloped", self.width, above=0)
 
     def log(self, distances: ArrayLike) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
@@ -148,7 +148,7 @@ class Power(Alpha):
     degree: float = 2.0
 
     def __post_init__(self) -> None:
-        _positive("degree", self.degree, "Power")
+        finite("The degree of Power", self.degree, above=0)
 
     def per_distance(self) -> Alpha:
         return Power(self.degree + 1)
@@ -246,11 +246,3 @@ def _power(base: float, exponent: float) -> float:
         return float(base**exponent)
     except OverflowError:
         return math.inf
-
-
-def _positive(name: str, value: object, family: str) -> None:
-    number = isinstance(value, (int, float, np.integer, np.floating))
-    if not number or isinstance(value, bool) or not 0 < value < math.inf:  # type: ignore[operator]
-        raise ParameterError(
-            f"The {name} of {family} must be a finite number above 0. Got {value!r} instead."
-        )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from stepladder.checks import whole_number
 from stepladder.errors import ParameterError
 from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.distance import Metric, place
@@ -43,7 +44,7 @@ def labels_of(clusters: ArrayLike, count: int) -> NDArray[np.intp]:
     whole = np.issubdtype(labels.dtype, np.integer) or labels.size == 0
     if not whole or labels.shape != (count,) or labels.min(initial=-1) < -1:
         raise ParameterError(
-            f"The clusters must be {count} whole numbers of at least -1, one a positive. "
+            f"The clusters must be {count} whole numbers of at least -1, one for each positive. "
             f"Got {labels.dtype} of shape {labels.shape} instead."
         )
     return labels.astype(np.intp, copy=False)
@@ -77,10 +78,7 @@ def check_call(
             f"The alpha must be a Volcano, Sloped, Power or Unit. Got {alpha!r} instead."
         )
     checked = None if metric is None else _checked_metric(metric, m)
-    if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
-        raise ParameterError(
-            f"The memory must be a whole number of bytes above 0. Got {memory!r} instead."
-        )
+    whole_number("The memory", memory, 1)
     for name, array in (("points", points), ("positives", positives)):
         size = max(np.abs(a).max(initial=0.0) for a in (array, place(array, checked)))
         if size > _LARGEST[dtype]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from stepladder.errors import BoundsError, FrameError, MissingValueError
-from stepladder.numbers import number
+from stepladder.numbers import exact
 from stepladder.table import frames
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Numeric
@@ -47,11 +47,11 @@ def _beyond(schema: Schema, row: Floats) -> str:
         for feature, told in zip(schema.features, row.tolist(), strict=True)
         if isinstance(feature, Numeric) and not feature.limits[0] <= told <= feature.limits[1]
     )
-    low, high = (None if end is None else number(end, apart=True) for end in feature.bounds)
+    low, high = (None if end is None else exact(end) for end in feature.bounds)
     rule = f"between {low} and {high}"
     if low is None or high is None:
         rule = f"at most {high}" if low is None else f"at least {low}"
     return (
-        f"{feature.name!r} can't be {number(told, apart=True)}: the schema says {rule}. Correct "
+        f"{feature.name!r} can't be {exact(told)}: the schema says {rule}. Correct "
         "it, or widen the schema's bounds."
     )

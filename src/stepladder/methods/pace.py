@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from numbers import Real
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.errors import ExtraError, ParameterError
+from stepladder.errors import ParameterError
+from stepladder.progress import Bar
 
 Progress = bool | Callable[[int, int], None]
 """False: silent. True: a bar in the terminal (rich). A function: called with (done, total)."""
@@ -64,7 +64,7 @@ class Pace:
         self._deadline = None if time_budget is None else time.monotonic() + time_budget
         self._most = SMALLEST  # rows in the next call, where time is short
         self._report = progress if callable(progress) else None
-        self._bar: Any = _bar(total) if progress is True else None
+        self._bar = Bar("people", total, stays=True) if progress is True else None
 
     @property
     def expired(self) -> bool:
@@ -135,7 +135,7 @@ class Pace:
         if self._report is not None:
             self._report(done, self.total)
         if self._bar is not None:
-            self._bar.update(0, completed=done)
+            self._bar.reached(done)
 
     def bank(self, count: int) -> None:
         """Put `count` finished people away for good."""
@@ -155,16 +155,3 @@ class Pace:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
-
-
-def _bar(total: int) -> Any:
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-    except ImportError as error:
-        raise ExtraError("rich", "cli", "progress=True") from error
-    columns = TextColumn("people"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    bar = Bar(*columns, console=Console())
-    bar.add_task("people", total=total)
-    return bar

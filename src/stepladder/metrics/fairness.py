@@ -40,8 +40,8 @@ NOTIONS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Figures:
-    """A measure of each group, (g,), with the ends of its interval; NaN where there's none."""
+class Measured:
+    """One measure of each group, (g,), with the ends of its interval; NaN where there's none."""
 
     value: Values
     low: Values
@@ -53,8 +53,8 @@ class Gap:
     """The difference between the two groups furthest apart, and their ratio, with intervals.
 
     `ratio` is the smaller value over the larger. With fewer than two groups to compare, all
-    figures are NaN; where these are alike, the gap is 0 and no group is named. Intervals
-    are NaN where a group says nothing of how sure its figure is, such as one of one person.
+    values are NaN; where these are alike, the gap is 0 and no group is named. Intervals
+    are NaN where a group says nothing of how sure its value is, such as one of one person.
     """
 
     lowest: int | None = None
@@ -68,7 +68,7 @@ class Gap:
     compared: int = 0
     """how many groups"""
     small: bool = False
-    """whether any of them has too few people for such a figure"""
+    """whether any of them has too few people for such a value"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Comparison:
 
     counts: dict[str, Counts]
     """(g,) how many there are of all "people", of who "asked", and of who "reached" """
-    figures: dict[str, Figures]
+    measured: dict[str, Measured]
     """of every measure, by its name"""
     gaps: dict[str, list[Gap]]
     """of every measure and of `trade_off`: the gap among the groups that aren't small, if there are
@@ -113,7 +113,7 @@ def compare(
             draws.append(np.array([MEASURES[name].of(group) for group in again]))
         for found, curve in zip(strayed, curves, strict=True):
             found.append(curve.strayed(again))
-    figures, gaps = {}, {}
+    measured, gaps = {}, {}
     for name, values in by_group(people).items():
         whom = MEASURES[name].over
         measure = (
@@ -121,12 +121,12 @@ def compare(
             if MEASURES[name].is_share
             else _Drawn(values, counts[whom], np.concatenate(drawn[name], axis=-1))
         )
-        figures[name] = measure.figures()
+        measured[name] = measure.measured()
         gaps[name] = [_gap(measure, some) for some in sets[whom]]
     gaps["trade_off"] = [
         curve.gap(np.concatenate(found)) for curve, found in zip(curves, strayed, strict=True)
     ]
-    return Comparison(counts, figures, gaps)
+    return Comparison(counts, measured, gaps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +161,8 @@ class _Shares:
     values: Values
     counts: Counts
 
-    def figures(self) -> Figures:
-        return Figures(self.values, *intervals.wilson(self.values, self.counts))
+    def measured(self) -> Measured:
+        return Measured(self.values, *intervals.wilson(self.values, self.counts))
 
     def sure(self, pair: tuple[int, int], pairs: int) -> tuple[Interval, Interval]:
         """The intervals of the difference and the ratio of two groups, of so many pairs."""
@@ -180,13 +180,13 @@ class _Drawn:
     counts: Counts
     draws: Values
 
-    def figures(self) -> Figures:
+    def measured(self) -> Measured:
         ends = [
             intervals.between(draws, value, count) if intervals.says_something(draws) else UNKNOWN
             for value, count, draws in zip(self.values, self.counts, self.draws, strict=True)
         ]
         low, high = np.reshape(ends, (-1, 2)).T
-        return Figures(self.values, np.maximum(low, 0.0), high)  # none of them is ever negative
+        return Measured(self.values, np.maximum(low, 0.0), high)  # none of them is ever negative
 
     def sure(self, pair: tuple[int, int], pairs: int) -> tuple[Interval, Interval]:
         """The intervals of the difference and the ratio of two groups, of so many pairs."""

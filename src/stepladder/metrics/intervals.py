@@ -1,7 +1,7 @@
-"""How sure a figure is: intervals that hold it with 95% confidence.
+"""How sure a value is: intervals that hold it with 95% confidence.
 
 Shares have Wilson's interval, and their differences and ratios the ones built from two of
-Wilson's; these say something even where everyone, or nobody, is counted. All other figures have
+Wilson's; these say something even where everyone, or nobody, is counted. All other values have
 what people drawn again give (the bootstrap), made wider the fewer people they rest on: few people
 differ less from one another than people do (the expanded percentile interval of Hesterberg, "What
 Teachers Should Know About the Bootstrap", The American Statistician 69, 2015). Where every draw
@@ -11,7 +11,6 @@ would claim to be certain.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -25,13 +24,13 @@ TAIL = 0.025
 """Beyond each end of an interval: they hold with 95% confidence."""
 
 ROUNDING = 1e-9
-"""Figures as close as that, in proportion, are the same but for the computer's rounding."""
+"""Values as close as that, in proportion, are the same but for the computer's rounding."""
 
 UNKNOWN: Interval = (np.nan, np.nan)
 
 
 def same(first: float, second: float) -> bool:
-    """Whether two figures differ by no more than rounding; two infinities don't differ."""
+    """Whether two values differ by no more than rounding; two infinities don't differ."""
     return bool(np.isclose(first, second, rtol=ROUNDING, atol=0.0))
 
 
@@ -86,7 +85,7 @@ def says_something(draws: Values) -> bool:
 
 
 def between(draws: Values, centre: float, count: int, pairs: int = 1) -> Interval:
-    """Where a figure of `count` people, two or more, lies; `draws` (b,) are of it.
+    """Where a value that rests on `count` people, two or more, lies; `draws` (b,) are of it.
 
     Its ends are the 2.5th and 97.5th percentile, stretched away from the centre by as much as
     Student's t, of so many people and of all `pairs` at once (Bonferroni), is wider than the
@@ -101,19 +100,15 @@ def between(draws: Values, centre: float, count: int, pairs: int = 1) -> Interva
     return float(centre - stretch * (centre - low)), float(centre + stretch * (high - centre))
 
 
-@lru_cache(maxsize=1024)
 def students(tail: float, freedom: int) -> float:
     """What Student's t with these degrees of freedom exceeds with the chance `tail`.
 
     >>> round(students(0.025, 2), 2), round(students(0.025, 100), 2)
     (4.3, 1.98)
     """
-    # t is √freedom · tan(angle), and the angle's density is a power of its cosine
-    angle = np.pi / 2 * np.linspace(1.0, 0.0, 20_001) ** 2
-    density = np.cos(angle) ** (freedom - 1)
-    slices = (density[1:] + density[:-1]) * (angle[:-1] - angle[1:])
-    beyond = np.append(0.0, np.cumsum(slices))
-    return float(np.sqrt(freedom) * np.tan(np.interp(2 * tail * beyond[-1], beyond, angle)))
+    from scipy.special import stdtrit  # only audits need it
+
+    return -float(stdtrit(freedom, tail))
 
 
 def percentile(draws: Values, share: float) -> float:

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from stepladder.checks import finite
 from stepladder.errors import ParameterError
 
 Values = NDArray[np.float64]
@@ -52,11 +53,7 @@ class People:
                 f"'codes' of People must lie between 0 and {self.groups - 1}, for {self.groups} "
                 f"groups. Got {self.codes.min()} to {self.codes.max()} instead."
             )
-        if not 0 < self.effectiveness <= 1:
-            raise ParameterError(
-                "'effectiveness' is a share of a group: above 0 and at most 1. Got "
-                f"{self.effectiveness!r} instead."
-            )
+        finite("The effectiveness, a share of a group,", self.effectiveness, above=0, most=1)
 
     @property
     def reached(self) -> NDArray[np.bool_]:

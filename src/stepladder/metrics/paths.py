@@ -8,13 +8,14 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from stepladder.checks import whole_number
 from stepladder.errors import ParameterError
 
 DTYPES = {"reached": np.bool_, "steps": np.int64, "changed": np.int64}
 """Of the fields of `Paths` that aren't floats."""
 
 TILE = 2**21
-"""Numbers in the largest temporary array of `nearest_distance` (unless one row is longer)."""
+"""Numbers in the largest temporary array of `nearest_distance` (unless one point needs more)."""
 
 SPARE = 8
 """Candidates that `nearest_distance` measures exactly beyond those it was asked for."""
@@ -101,7 +102,7 @@ def nearest_distance(
 
     `points` is (p, m), `positives` (N, m). With fewer than `neighbours` positives all of them
     count; with none, or for a point that isn't finite, the answer is NaN. O(p·N·m) time, in
-    tiles of `TILE` numbers, and right to `TOLERANCE` however far from the origin the points lie.
+    tiles, and right to `TOLERANCE` however far from the origin the points lie.
 
     >>> nearest_distance(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]])).tolist()
     [3.0]
@@ -112,8 +113,7 @@ def nearest_distance(
             "'points' and 'positives' must have the shapes (p, m) and (N, m). "
             f"Got {points.shape} and {positives.shape} instead."
         )
-    if neighbours < 1:
-        raise ParameterError(f"'neighbours' must be at least 1. Got {neighbours!r} instead.")
+    neighbours = whole_number("neighbours", neighbours, 1)
     if not np.isfinite(positives).all():
         raise ParameterError("'positives' must be finite. Leave out rows with a missing value.")
     result = np.full(len(points), np.nan)
@@ -121,37 +121,38 @@ def nearest_distance(
     if count == 0:
         return result
     known = np.flatnonzero(np.isfinite(points).all(axis=1))
-    squares = np.einsum("ij,ij->i", positives, positives)
-    rows = max(1, TILE // max(len(positives), (count + SPARE) * points.shape[1]))
+    rows = max(1, TILE // ((count + SPARE) * max(points.shape[1], 1)))
     for tile in (known[at : at + rows] for at in range(0, len(known), rows)):
-        result[tile] = _nearest_distance(points[tile], positives, squares, count)
+        result[tile] = _nearest_distance(points[tile], positives, count)
     return result
 
 
 def _nearest_distance(
-    points: NDArray[np.float64],
-    positives: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    count: int,
+    points: NDArray[np.float64], positives: NDArray[np.float64], count: int
 ) -> NDArray[np.float64]:
     """Computational part of `nearest_distance`; assumes checked input.
 
-    Candidates are chosen by |b|² - 2ab + |a|², one matrix product, and measured by true
+    scikit-learn chooses candidates, by |a|² - 2ab + |b|², and they are measured by true
     differences. That sum is off by up to γ(|a| + |b|)² ≤ γ(8|a|² + 2d²), with γ about m machine
     epsilons, which bounds from below the distance of every positive that wasn't chosen. A point
-    for which that bound leaves a doubt is measured against all positives.
+    for which that bound leaves a doubt asks a tree, which is slower and exact.
     """
+    from scipy.spatial import KDTree
+    from sklearn.neighbors import NearestNeighbors
+
     kept = min(count + SPARE, len(positives))
-    own = np.einsum("ij,ij->i", points, points)
-    squared = squares - 2.0 * (points @ positives.T) + own[:, None]
-    chosen = np.argpartition(squared, kept - 1, axis=1)[:, :kept]
+    search = NearestNeighbors(n_neighbors=kept, algorithm="brute").fit(positives)
+    about, chosen = search.kneighbors(points)
     nearest = np.sort(_norm(positives[chosen], points[:, None, :]), axis=1)[:, :count]
     if kept < len(positives):
-        cut = np.take_along_axis(squared, chosen, axis=1).max(axis=1)
-        slack = 8.0 * (points.shape[1] + 4) * np.finfo(np.float64).eps * (own + np.abs(cut))
-        others = np.sqrt(np.maximum(cut - slack, 0.0))
-        for i in np.flatnonzero(nearest[:, -1] - others > TOLERANCE):
-            nearest[i] = np.sort(np.partition(_norm(positives, points[i]), count - 1)[:count])
+        cut = np.square(about[:, -1])
+        own = np.einsum("ij,ij->i", points, points)
+        slack = 8.0 * (points.shape[1] + 4) * np.finfo(np.float64).eps * (own + cut)
+        doubtful = nearest[:, -1] - np.sqrt(np.maximum(cut - slack, 0.0)) > TOLERANCE
+        if doubtful.any():
+            nearest[doubtful] = KDTree(positives).query(points[doubtful], k=[*range(1, count + 1)])[
+                0
+            ]
     return np.asarray(nearest.mean(axis=1))
 
 

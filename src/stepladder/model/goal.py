@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from stepladder.checks import finite
 from stepladder.errors import ParameterError
+from stepladder.numbers import exact
 from stepladder.table.space import Floats, Mask
 
 
@@ -27,11 +29,8 @@ class Goal:
     high: float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.threshold, Real) or not 0 < self.threshold <= 1:
-            raise ParameterError(
-                f"Goal(threshold) must be above 0 and at most 1, got {self.threshold!r}. "
-                "For a prediction that isn't a probability use Goal.between(low, high)."
-            )
+        other = "For a prediction that isn't a probability use Goal.between(low, high)."
+        finite("Goal(threshold)", self.threshold, above=0, most=1, hint=other)
         for name, end in (("low", self.low), ("high", self.high)):
             if end is not None and (not isinstance(end, Real) or math.isnan(end)):
                 raise ParameterError(
@@ -76,14 +75,8 @@ class Goal:
 
     def __str__(self) -> str:
         if self.is_range:
-            low = "-∞" if self.low is None else _exact(self.low)
-            high = "∞" if self.high is None else _exact(self.high)
+            low = "−∞" if self.low is None else exact(self.low, apart=False)
+            high = "∞" if self.high is None else exact(self.high, apart=False)
             return f"a prediction from {low} to {high}"
         wanted = "" if self.desired is None else f" for {self.desired!r}"
-        return f"a score of at least {_exact(self.threshold)}{wanted}"
-
-
-def _exact(end: float) -> str:
-    """A number as it was given, in as few digits as tell it from any other."""
-    short = f"{end:g}"
-    return short if float(short) == end else repr(float(end))
+        return f"a score of at least {exact(self.threshold, apart=False)}{wanted}"

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from stepladder.model.goal import Goal
-from stepladder.numbers import number
+from stepladder.numbers import exact
 from stepladder.table.amounts import NO_VALUE
 
 TYPED = 12
@@ -25,7 +25,7 @@ def score(goal: Goal, value: float) -> str:
     if goal.is_range:
         short = float(f"{value:.4g}")
         same = bool(goal.met(np.array(short)) == goal.met(np.array(value)))
-        return number(short if same else value, apart=True)
+        return exact(short if same else value)
     places = _places(100 * goal.threshold)
     unit = 10**-places
     shown = round(100 * value, places)
@@ -42,7 +42,7 @@ def needed(goal: Goal) -> str:
     """What a yes takes: '75%', 'at least 600', '0 to 3'."""
     if not goal.is_range:
         return score(goal, goal.threshold)
-    low, high = (None if end is None else number(end, apart=True) for end in (goal.low, goal.high))
+    low, high = (None if end is None else exact(end) for end in (goal.low, goal.high))
     if high is None:
         return f"at least {low}"
     return f"at most {high}" if low is None else f"{low} to {high}"

@@ -21,15 +21,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
-from numbers import Integral, Real
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from stepladder.checks import as_float, finite, whole_number
 from stepladder.errors import BudgetError, ExtraError, ParameterError, ResultError
-from stepladder.privacy.ledger import Entry, File, Ledger, Limits, Memory, Totals, now
+from stepladder.numbers import rounded
+from stepladder.privacy.ledger import File, Ledger, Limits, Memory, Spend, Totals, now
 from stepladder.privacy.neighbours import Neighbours
 
 _EPSILONS = 1e-6, 1e9  # beyond these the noise isn't known exactly enough
@@ -71,7 +72,7 @@ class Statement:
                 "Pass what Statement.to_dict() returned."
             )
         for name in names:
-            if math.isnan(_number(values[name])):
+            if math.isnan(as_float(values[name])):
                 raise ResultError(f"The {name} of a statement is a number; got {values[name]!r}.")
         return cls(**values)
 
@@ -117,19 +118,22 @@ class Budget:
         neighbours: Neighbours | str = Neighbours.ADD_OR_REMOVE,
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
-        within = _number(epsilon), _number(delta)
-        if not _EPSILONS[0] <= within[0] <= _EPSILONS[1]:
-            raise ParameterError(
-                "The epsilon of a privacy budget must be a number above 0, from "
-                f"{_EPSILONS[0]:g} to {_EPSILONS[1]:g}. Got {epsilon!r} instead; "
-                "1 is a usual choice, and less is more private."
-            )
-        if not _LEAST_DELTA <= within[1] < 1:
-            raise ParameterError(
-                "The delta of a privacy budget must be a number above 0 and below 1, at least "
-                f"{_LEAST_DELTA:g}. Got {delta!r} instead; "
-                "about 1/n² for a table of n rows is usual."
-            )
+        within = (
+            finite(
+                "The epsilon of a privacy budget",
+                epsilon,
+                least=_EPSILONS[0],
+                most=_EPSILONS[1],
+                hint="1 is a usual choice, and less is more private.",
+            ),
+            finite(
+                "The delta of a privacy budget",
+                delta,
+                least=_LEAST_DELTA,
+                below=1,
+                hint="About 1/n² for a table of n rows is usual.",
+            ),
+        )
         _limit(*within)  # needs dp-accounting, which is better said before a file is made
         try:
             whose = Neighbours(neighbours)
@@ -165,13 +169,9 @@ class Budget:
 
         Shares are of 1 / m², so those of one budget add up to 1, and all of them do fit.
         """
-        part = _number(share)
-        if not 0 < part <= 1:
-            raise ParameterError(
-                "The share of a budget must be a number above 0 and at most 1. "
-                f"Got {share!r} instead; 0.5 is half of the whole budget."
-            )
-        return math.sqrt(_count(queries, "number of queries") / self._limit / part)
+        half = "0.5 is half of the whole budget."
+        part = finite("The share of a budget", share, above=0, most=1, hint=half)
+        return math.sqrt(_count(queries, "The number of queries") / self._limit / part)
 
     @property
     def rest(self) -> float:
@@ -200,7 +200,7 @@ class Budget:
 
         If that would overdraw the budget, nothing is written and a `BudgetError` says by how much.
         """
-        entry = Entry(now(), _what(what), _multiplier(multiplier), _count(count))
+        entry = Spend(now(), _what(what), _multiplier(multiplier), _count(count))
 
         def check(totals: Totals) -> None:
             if not self._fits(totals, entry.multiplier, entry.count):
@@ -223,7 +223,7 @@ class Budget:
         """How much of ε isn't spent."""
         return self.statement.left
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[Spend]:
         """Every spend so far, oldest first."""
         return self._ledger.entries()
 
@@ -279,7 +279,7 @@ class Budget:
             releases=sum(totals.values()),
         )
 
-    def _refusal(self, totals: Totals, entry: Entry) -> str:
+    def _refusal(self, totals: Totals, entry: Spend) -> str:
         cost = _cost(entry.multiplier, entry.count)
         alone, total = (_epsilon_of(c, self.delta) for c in (cost, _sum(totals) + cost))
         left = _shown(self._state(totals).left, self.epsilon)
@@ -349,33 +349,13 @@ def _dp_accounting() -> ModuleType:
     return module
 
 
-def _number(value: object) -> float:
-    """The value as a float: NaN, which is in no range, if it isn't a number."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
-
-
 def _multiplier(value: object) -> float:
-    if 0 < (number := _number(value)) < math.inf:
-        return number
-    raise ParameterError(
-        "The multiplier of a release, its noise over its sensitivity, must be a finite number "
-        f"above 0. Got {value!r} instead; Budget.multiplier() computes one that fits."
-    )
+    name = "The multiplier of a release, its noise over its sensitivity,"
+    return finite(name, value, above=0, hint="Budget.multiplier() computes one that fits.")
 
 
-def _count(value: object, name: str = "count of releases") -> int:
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        number = int(value)
-        if 1 <= number <= _MOST:
-            return number
-    raise ParameterError(
-        f"The {name} must be a whole number from 1 to {_MOST:,}. Got {value!r} instead."
-    )
+def _count(value: object, name: str = "The count of releases") -> int:
+    return whole_number(name, value, 1, most=_MOST)
 
 
 def _what(value: object) -> str:
@@ -395,4 +375,4 @@ def _path(value: object) -> Path:
 
 def _shown(value: float, epsilon: float) -> str:
     """With two decimals, or as many more as a small budget needs."""
-    return f"{value:.{max(2, 1 - math.floor(math.log10(epsilon)))}f}"
+    return rounded(value, max(2, 1 - math.floor(math.log10(epsilon))))

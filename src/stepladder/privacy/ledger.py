@@ -42,7 +42,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Entry:
+class Spend:
     """One spend: `count` releases at once, each of this multiplier. `at` is UTC, in ISO 8601."""
 
     at: str
@@ -57,7 +57,7 @@ class Ledger(ABC):
     limits: Limits
 
     @abstractmethod
-    def spend(self, entry: Entry, check: Callable[[Totals], None]) -> Totals:
+    def spend(self, entry: Spend, check: Callable[[Totals], None]) -> Totals:
         """Write the entry and return the totals with it.
 
         `check` gets the totals without it, and raises if the entry may not be written. Nobody can
@@ -69,7 +69,7 @@ class Ledger(ABC):
         """The releases of all entries so far, by multiplier."""
 
     @abstractmethod
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[Spend]:
         """Every entry so far, oldest first."""
 
 
@@ -78,12 +78,12 @@ class Memory(Ledger):
 
     def __init__(self, epsilon: float, delta: float, neighbours: Neighbours) -> None:
         self.limits = Limits(epsilon, delta, neighbours, now())
-        self._entries: list[Entry] = []
+        self._entries: list[Spend] = []
         self._totals: dict[float, int] = {}
         self._lock = threading.Lock()
         self._process = os.getpid()
 
-    def spend(self, entry: Entry, check: Callable[[Totals], None]) -> Totals:
+    def spend(self, entry: Spend, check: Callable[[Totals], None]) -> Totals:
         # Asked before the lock is touched, which a fork may have copied while it was held.
         if os.getpid() != self._process:
             raise BudgetError(
@@ -102,7 +102,7 @@ class Memory(Ledger):
     def totals(self) -> Totals:
         return dict(self._totals)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[Spend]:
         return list(self._entries)
 
 
@@ -196,7 +196,7 @@ class File(Ledger):
         with _transaction(path, "BEGIN IMMEDIATE") as db:
             return cls(path, cls._whole(db, path))
 
-    def spend(self, entry: Entry, check: Callable[[Totals], None]) -> Totals:
+    def spend(self, entry: Spend, check: Callable[[Totals], None]) -> Totals:
         with _transaction(self.path, "BEGIN IMMEDIATE") as db:
             self._same(db)
             totals = self._sum(db)
@@ -213,11 +213,11 @@ class File(Ledger):
             self._same(db)
             return self._sum(db)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[Spend]:
         with _transaction(self.path, "BEGIN") as db:
             self._same(db)
             rows = db.execute("SELECT at, what, multiplier, count FROM spends ORDER BY id")
-            return [Entry(*row) for row in rows]
+            return [Spend(*row) for row in rows]
 
     @staticmethod
     def _sum(db: sqlite3.Connection) -> dict[float, int]:

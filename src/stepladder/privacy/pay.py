@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
+from stepladder.checks import whole_number
 from stepladder.errors import BudgetError, ParameterError, ResultError
 from stepladder.privacy.accountant import Budget, Statement
 from stepladder.privacy.reference import RELEASES
@@ -47,8 +47,8 @@ class PayOnce:
 
     def __post_init__(self) -> None:
         _check(self)
-        _whole("centres", self.centres, 1)
-        _whole("rows", self.rows, 1)
+        whole_number("centres", self.centres, 1)
+        whole_number("rows", self.rows, 1)
         if self.epsilon is not None:
             Budget(self.epsilon, self.budget.delta)  # refuses what isn't an ε
 
@@ -76,7 +76,7 @@ class PayPerDirection:
     budget   what is spent from
     steps    for how many steps of one person's paths what is left is to last: the more, the
              noisier each
-    centres  a frame of public rows, one a path, to cluster the positives around; None to find
+    centres  a frame of public rows, one per path, to cluster the positives around; None to find
              them privately, for a tenth of what is left
     saved    a .json file that keeps what those were found by, as PayOnce's does: a walk that is
              resumed elsewhere with the same ledger doesn't pay for them again, and its steps are
@@ -93,7 +93,7 @@ class PayPerDirection:
 
     def __post_init__(self) -> None:
         _check(self)
-        _whole("steps", self.steps, 1)
+        whole_number("steps", self.steps, 1)
         if self.centres is not None and self.saved is not None:
             raise ParameterError(
                 f"saved={str(self.saved)!r} keeps what finding centres cost, and public centres "
@@ -201,11 +201,6 @@ def _check(pay: Pay) -> None:
         raise ParameterError(
             f"{type(pay).__name__} takes an sl.Budget(epsilon, delta); got {pay.budget!r}."
         )
-
-
-def _whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ParameterError(f"{name} must be a whole number of at least {least}; got {value!r}.")
 
 
 def _left(budget: Budget, after: str | None = None) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from stepladder.numbers import exact
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -46,4 +48,4 @@ def _number(value: Any) -> str:
     """A value as people write it: thousands apart, no more digits than it has."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.12g}"
+    return exact(value)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from stepladder.datasets.content import checksum
-from stepladder.datasets.table import Kind
+from stepladder.datasets.dataset import Kind
 from stepladder.errors import ModelError, ParameterError
 from stepladder.table import frames
 from stepladder.table.frames import Frame

@@ -5,4 +5,5 @@ schema.py    the features of a table, guessed, written down and read back
 space.py     rows ⇄ encoded points
 feasible.py  all rows that one person could become
 frames.py    the border: pandas, polars and PyArrow
+amounts.py   a value as people write it
 """

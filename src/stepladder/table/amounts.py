@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stepladder.numbers import number
+from stepladder.numbers import exact
 from stepladder.table.feature import Feature, Numeric
 
 NO_VALUE = "not given"
@@ -47,18 +47,18 @@ def amount(feature: Feature, v: Any) -> tuple[str, str]:
     if not isinstance(v, int | float):
         return str(v), ""
     if not isinstance(feature, Numeric):
-        return number(v, apart=False), ""
+        return exact(v, apart=False), ""
     sign = "−" if v < 0 else ""
     counted = _multiplied(abs(v), 100 if feature.percent else feature.times)
     if feature.percent:
-        return f"{sign}{number(counted, apart=True)}%", ""
+        return f"{sign}{exact(counted)}%", ""
     first, _, rest = feature.unit.partition(" ")
     if any(unicodedata.category(letter) == "Sc" for letter in first):  # a currency
-        return f"{sign}{first}{number(counted, apart=True, cents=True)}", rest
+        return f"{sign}{first}{exact(counted, cents=True)}", rest
     if first.startswith("%"):
-        return f"{sign}{number(counted, apart=True)}{first}", rest
+        return f"{sign}{exact(counted)}{first}", rest
     # Without a unit, four digits may well be a year.
-    said = number(counted, apart=bool(feature.unit) or counted >= 10_000)
+    said = exact(counted, apart=bool(feature.unit) or counted >= 10_000)
     return f"{sign}{said}", _singular(feature.unit) if counted == 1 else feature.unit
 
 

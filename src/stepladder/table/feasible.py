@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.errors import BoundsError, ParameterError
+from stepladder.numbers import plain
 from stepladder.table import frames
 from stepladder.table.feature import Categorical, Change, Feature, Numeric
 from stepladder.table.frames import EXACT, Frame
@@ -76,8 +77,8 @@ class Feasible:
                 who = (np.arange(len(start)) if labels is None else labels)[outside[0]]
                 who = who.item() if isinstance(who, np.generic) else who
                 raise BoundsError(
-                    f"Row {who!r} has {feature.name} = {_plain(start[outside[0], f])}, outside the "
-                    f"schema's own bounds {_plain(low)} to {_plain(high)} "
+                    f"Row {who!r} has {feature.name} = {plain(start[outside[0], f])}, outside the "
+                    f"schema's own bounds {plain(low)} to {plain(high)} "
                     f"({outside.size} in all). Widen the bounds, or correct the row."
                 )
             change = Change.NEVER if f in fixed else feature.change
@@ -182,11 +183,6 @@ def _is_outside(space: Space, feature: Feature, values: Floats) -> Mask:
     return (values < low) | (values > high)
 
 
-def _plain(number: float) -> str:
-    """A number as a person writes it, to its last digit."""
-    return f"{number:.15g}"
-
-
 def allowed(space: Space, values: Floats) -> Floats:
     """Each value's nearest one that its feature can take, for whole rows (n, features)."""
     features = space.schema.features
@@ -263,7 +259,7 @@ def _rule(space: Space, feature: Feature, fixed: bool, before: float, after: flo
         return "may only decrease"
     low, high = _limits(feature)
     if not low <= after <= high:
-        return f"must lie within {_plain(low)} and {_plain(high)}"
+        return f"must lie within {plain(low)} and {plain(high)}"
     if fixed:
         return "is locked"
     assert isinstance(feature, Numeric)  # levels outside the list were refused when reading

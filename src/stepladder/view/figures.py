@@ -25,7 +25,7 @@ from stepladder.table.feature import Numeric
 from stepladder.table.frames import Template
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Space
-from stepladder.view.plots.files import save
+from stepladder.view.plots.export import save
 from stepladder.view.plots.style import (
     INK,
     QUIET,
@@ -206,7 +206,7 @@ def clustering() -> Figure:
     data = (REJECTED, accepted, BOUNDARY)
     return Figure(
         "Without and with clusters",
-        "One direction over all accepted applicants leads between them; one a cluster leads to "
+        "One direction over all accepted applicants leads between them; one per cluster leads to "
         "each.",
         (
             Panel("Without clusters", *data, (person,), (between,)),

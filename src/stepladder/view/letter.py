@@ -3,25 +3,22 @@
 The reasons are read off the routes that were found: what most of them change, and whether that is
 enough by itself. They say what would lead to another answer, not how things came to be as they are.
 
-Printed, a letter is one page. Every route is told in a sentence; its steps are a table, as long as
-there is room for one.
+Every route is told in a sentence, and as a table of its steps while these aren't too many, so that
+a letter usually prints on one page. Where names are long it may take another.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
-from itertools import accumulate, chain
 
 import numpy as np
 
 from stepladder.result.path import Outcome
 from stepladder.result.recourse import Recourse
 from stepladder.table.feature import Change, Feature, Numeric
-from stepladder.view.page import Table, render, write
+from stepladder.view.page import PageTable, render, write
 from stepladder.words import plans as words
 
 __all__ = ["letter", "reasons", "write"]
@@ -29,20 +26,8 @@ __all__ = ["letter", "reasons", "write"]
 MAIN = 4
 """How many reasons a letter gives, at most."""
 
-LINE = 85
-"""Letters in a printed line."""
-
-PAGE = 54
-"""Lines of a printed page: US letter has fewer than A4."""
-
-COMMON = 13
-"""Lines that the headings take, and what every letter says."""
-
-ROUTE = 1.9
-"""Lines that a route takes beyond its sentence and its table."""
-
-FEWEST = 3
-"""Rows of a table that are worth telling if there isn't room for all."""
+ROWS = 14
+"""Rows that the tables of a letter have, all together: with these it usually is one page."""
 
 SEARCHED = frozenset({Outcome.UNREACHABLE, Outcome.STALLED, Outcome.STEP_LIMIT})
 """Outcomes of a search that went to its end and found no route."""
@@ -77,11 +62,7 @@ def letter(
     fixed = words.listed(f.label for f in still if f.change is Change.NEVER)
     if not plan.routes and plan.outcome not in SEARCHED:
         spare, fixed = "", ""
-    said = [*chain(*header.values()), *main, *map(str, plan.routes), spare, fixed]
-    room = PAGE - COMMON - ROUTE * len(plan.routes) - sum(_height(text, LINE) for text in said)
-    if plan.routes and room < 0:  # what nobody has to change is the first to go
-        room, spare, fixed = room + _height(spare, LINE) + _height(fixed, LINE), "", ""
-    routes = list(zip(plan.routes, _tables(plan, room, show_score), strict=True))
+    routes = list(zip(plan.routes, _tables(plan, show_score), strict=True))
     return render(
         "letter.html.j2",
         title="Your application and the routes to a yes" if plan.routes else "Your application",
@@ -135,28 +116,27 @@ def _reason(feature: Feature, plan: words.Plan, count: int, alone: int) -> str:
 # ---- steps ------------------------------------------------------------------------------------
 
 
-def _tables(plan: words.Plan, room: float, with_score: bool) -> list[Table | None]:
-    """The steps of each route, where they're several and there is room for them.
+def _tables(plan: words.Plan, with_score: bool) -> list[PageTable | None]:
+    """The steps of each route, where they're several and not too many.
 
     Of the nearest route the first steps are told, at least.
     """
-    tables: list[Table | None] = []
+    tables: list[PageTable | None] = []
+    left = ROWS
     for route in plan.routes:
-        table = None
-        if len(route.steps) > 1:
-            table = _fitting(_table(plan, route, with_score), room, is_cut=not tables)
-        if table is not None:
-            room -= sum(_row_heights(table))
-        tables.append(table)
+        count, fits = len(route.steps), left - 2  # the head and today take a row each
+        is_told = count > 1 and (count <= fits or not tables)
+        tables.append(_table(plan, route, min(count, fits), with_score) if is_told else None)
+        left -= min(count, fits) + 2 if is_told else 0
     return tables
 
 
-def _table(plan: words.Plan, route: words.Route, with_score: bool) -> Table:
-    """A route as a table: what changes, today and after each step."""
+def _table(plan: words.Plan, route: words.Route, told: int, with_score: bool) -> PageTable:
+    """A route as a table: what changes, today and after each of the first `told` steps."""
     moved = {move.feature.name: move.feature for step in route.steps for move in step.moves}
     features = [moved[name] for name in plan.today if name in moved]
     values, rows = dict(plan.today), []
-    for number, step in enumerate((words.Step((), plan.score), *route.steps)):
+    for number, step in enumerate((words.Step((), plan.score), *route.steps[:told])):
         values |= {move.feature.name: move.after for move in step.moves}
         row = ["Today" if number == 0 else str(number)]
         row += [words.value(feature, values[feature.name]) for feature in features]
@@ -169,33 +149,9 @@ def _table(plan: words.Plan, route: words.Route, with_score: bool) -> Table:
         heads.append("Score")
     texts = {place for place, f in enumerate(features, 1) if not isinstance(f, Numeric)}
     numbers = tuple(place for place in range(1, len(heads)) if place not in texts)
-    return Table("", tuple(heads), tuple(rows), numbers)
-
-
-def _fitting(table: Table, room: float, *, is_cut: bool) -> Table | None:
-    """A table for which there's room: whole, its first rows if it may be cut, or none."""
-    fits = sum(height <= room for height in accumulate(_row_heights(table))) - 1
-    if fits >= len(table.rows):
-        return table
-    if not is_cut or fits < FEWEST:
-        return None
-    told = fits - 1  # a line is for the note
-    more = words.counted(len(table.rows) - told, "more step")
-    return replace(table, rows=table.rows[:told], note=f"… and {more}: ask us for them.")
-
-
-def _row_heights(table: Table) -> list[float]:
-    """Lines that a table's rows take in print, its head first."""
-    width = LINE // len(table.heads)
-    return [1.1 * max(_height(cell, width) for cell in row) for row in (table.heads, *table.rows)]
-
-
-# ---- lines ------------------------------------------------------------------------------------
-
-
-def _height(text: str, width: int) -> int:
-    """Lines that a text takes in print."""
-    return math.ceil(len(text) / width)
+    more = len(route.steps) - told
+    note = f"… and {words.counted(more, 'more step')}: ask us for them." if more else ""
+    return PageTable("", tuple(heads), tuple(rows), numbers, note)
 
 
 def _lines(text: str | None) -> list[str]:

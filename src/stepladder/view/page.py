@@ -17,8 +17,8 @@ from stepladder.files import replacing
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of a page; `numbers` are the places of the columns that hold figures."""
+class PageTable:
+    """A table of a page; `numbers` are the places of the columns that hold numbers."""
 
     caption: str
     heads: tuple[str, ...]

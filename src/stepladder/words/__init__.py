@@ -1,5 +1,5 @@
 """Changes and groups in plain language.
 
-plans.py   what to do, in which order, and what it leads to
-groups.py  what an audit compares
+plans.py     what to do, in which order, and what it leads to
+measures.py  what groups are compared in
 """

@@ -1,6 +1,6 @@
 """A result in plain words: what to change, from what to what, in which order.
 
-Units, labels and what a change is called come from the schema; figures are read off the rows that
+Units, labels and what a change is called come from the schema; numbers are read off the rows that
 were checked and show every digit, so give a `Numeric` its `decimals` to keep them short.
 Steps come in the order they are to be taken. What one step holds is to be done together, and stands
 in the schema's order: the scores at hand are those of whole steps and don't tell which part earns

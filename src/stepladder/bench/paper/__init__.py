@@ -1,10 +1,10 @@
-"""The figures that the paper prints, as facts to be compared with.
+"""The numbers that the paper prints, as facts to be compared with.
 
 Hamer, Perello, Valladares, Viswanathan and Zick, "Simple Steps to Success: A Method for
 Step-Based Counterfactual Explanations", TMLR 2024.
 
-One CSV a table, one line a figure: dataset, model, the row's own label, metric, value, and the
-"Max Error %" of its row, which is the largest ratio of standard error to mean in it.
+One CSV for each table, one line for each number: dataset, model, the row's own label, metric,
+value, and the "Max Error %" of its row, which is the largest ratio of standard error to mean in it.
 `poi_counts.csv` holds how many people each model turned down.
 """
 
@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 TRIALS = 10
-"""How many trials each printed figure is the mean of."""
+"""How many trials each printed number is the mean of."""
 
 OF_ENDS = ("success", "avg_success", "l2_distance", "diversity")
 OF_PATHS = ("success", "path_length", "path_steps", "proximal_diversity")
@@ -26,11 +26,11 @@ OURS = {
     "diversity": "diversity_as_printed",
     "proximal_diversity": "proximal_diversity_as_printed",
 }
-"""Our names of the figures that the paper prints by another definition than its text."""
+"""Our names of the numbers that the paper prints by another definition than its text."""
 
 
 def scale(table: str, row: str, metric: str) -> float:
-    """What our figure is multiplied with to be the one a table prints.
+    """What our number is multiplied with to be the one a table prints.
 
     Diversity is a sum over pairs of ends that the paper divides by k(k+1)/2, but by 9 where k is
     3 (see `diversity_as_printed`). In the table of random clusters it divides by 6 there, too: all
@@ -40,7 +40,7 @@ def scale(table: str, row: str, metric: str) -> float:
 
 
 class Printed(NamedTuple):
-    """One printed figure."""
+    """One printed number."""
 
     table: str
     dataset: str
@@ -50,7 +50,7 @@ class Printed(NamedTuple):
     metric: str
     value: float
     max_error_percent: float
-    """of the row: no figure of it has a larger standard error than this share of itself"""
+    """of the row: no number of it has a larger standard error than this share of itself"""
 
 
 class Negatives(NamedTuple):
@@ -74,7 +74,7 @@ class PaperTable:
     """the label of a row → the label of the method in our spec"""
 
     def printed(self) -> tuple[Printed, ...]:
-        """Every figure of the table, in the order of the CSV."""
+        """Every number of the table, in the order of the CSV."""
         return _printed(self.name, self.head)
 
 

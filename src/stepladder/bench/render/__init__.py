@@ -10,12 +10,11 @@ from typing import Literal
 
 from stepladder.bench.render.latex import latex
 from stepladder.bench.render.markdown import escaped, markdown
-from stepladder.bench.render.table import EMPTY, MISSING, Column, Entry, Row, Table, number, split
+from stepladder.bench.render.table import EMPTY, Column, Entry, Row, Table, split
 from stepladder.bench.render.text import text
 
 __all__ = [
     "EMPTY",
-    "MISSING",
     "Column",
     "Entry",
     "Format",
@@ -24,7 +23,6 @@ __all__ = [
     "escaped",
     "latex",
     "markdown",
-    "number",
     "render",
     "split",
     "text",

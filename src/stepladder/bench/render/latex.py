@@ -57,7 +57,7 @@ def _transposed(table: Table) -> list[tuple[Column, list[Entry]]]:
 
 
 def _tex_column(column: tuple[Column, list[Entry]]) -> str:
-    """Figures stand right, words left, and sentences in a paragraph."""
+    """Numbers stand right, words left, and sentences in a paragraph."""
     if not column[0].left:
         return "r"
     sentences = any(len(entry.main) > SENTENCE for entry in column[1])

@@ -6,21 +6,22 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-MISSING = "–"
+from stepladder.numbers import rounded
+
 WIDE = 8
-"""A table with more columns than this shows a standard error below its figure, not beside it."""
+"""A table with more columns than this shows a standard error below its number, not beside it."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands in one place of a table: a figure with its standard error, or words."""
+    """What stands in one place of a table: a number with its standard error, or words."""
 
     value: float = math.nan
     error: float = math.nan
     words: str = ""
-    """instead of a figure"""
+    """instead of a number"""
     after: str = ""
-    """words behind the figure and its error"""
+    """words behind the number and its error"""
     decimals: int = 2
     best: bool = False
     notes: tuple[int, ...] = ()
@@ -28,13 +29,13 @@ class Entry:
 
     @property
     def main(self) -> str:
-        return self.words or number(self.value, self.decimals)
+        return self.words or rounded(self.value, self.decimals)
 
     @property
     def aside(self) -> str:
-        """What follows the figure: its standard error, and the words behind it."""
+        """What follows the number: its standard error, and the words behind it."""
         known = not (self.words or math.isnan(self.value) or math.isnan(self.error))
-        error = f"±{number(self.error, self.decimals)}" if known else ""
+        error = f"±{rounded(self.error, self.decimals)}" if known else ""
         return f"{error} {self.after}".strip()
 
 
@@ -47,7 +48,7 @@ class Column:
     name: str
     group: str = ""
     left: bool = False
-    """words stand left, figures right"""
+    """words stand left, numbers right"""
 
 
 @dataclass(frozen=True)
@@ -86,18 +87,6 @@ def split(table: Table) -> list[Table]:
             replace(table, title=f"{table.title}, {group}", columns=columns, rows=rows, notes=())
         )
     return parts
-
-
-def number(value: float, decimals: int = 2) -> str:
-    """A figure as the paper prints it.
-
-    >>> number(7.0551), number(float("nan")), number(-0.001), number(1234.6, 0)
-    ('7.06', '–', '0.00', '1235')
-    """
-    if math.isnan(value):
-        return MISSING
-    shown = f"{value:.{decimals}f}"
-    return shown.removeprefix("-") if float(shown) == 0 else shown
 
 
 def with_heads(table: Table) -> Iterator[tuple[Row, tuple[str, ...]]]:

@@ -1,19 +1,19 @@
 """Pictures as Altair charts: the same one in a notebook, the report, the page, or a file.
 
-people.py  `person`: one person's routes, score by step and feature by feature
+routes.py  `person`: one person's routes, score by step and feature by feature
 maps.py    `map` and `clusters`: rows, the model's yes and the paths in two dimensions
 plane.py   the two dimensions of such a map; axes.py and shade.py draw them
-tables.py  `by_group` and `methods`: figures with their intervals
-files.py   `save` and `picture`: SVG, PNG and HTML without a browser
+ranges.py  `by_group` and `methods`: numbers with their intervals
+export.py  `save` and `picture`: SVG, PNG and HTML without a browser
 style.py   what they all share
 
 Each takes the `width` it is to fill, in pixels, and lays itself out for it, from 320 on. Nothing is
 told by colour alone, so that a picture can be printed in black and white.
 """
 
-from stepladder.view.plots.files import picture, save
+from stepladder.view.plots.export import picture, save
 from stepladder.view.plots.maps import clusters, map
-from stepladder.view.plots.people import person
-from stepladder.view.plots.tables import by_group, methods
+from stepladder.view.plots.ranges import by_group, methods
+from stepladder.view.plots.routes import person
 
 __all__ = ["by_group", "clusters", "map", "methods", "person", "picture", "save"]

@@ -14,8 +14,8 @@ from stepladder.result.recourse import Recourse
 from stepladder.table.frames import Frame
 from stepladder.table.space import Floats, Mask
 from stepladder.view.plots.axes import across_axis, framed, tick_labels, upright_axis
-from stepladder.view.plots.people import Drawn, different, drawable
 from stepladder.view.plots.plane import Chosen, Plane, Principal, Side, usual
+from stepladder.view.plots.routes import Drawn, different, drawable
 from stepladder.view.plots.shade import areas
 from stepladder.view.plots.style import (
     INK,

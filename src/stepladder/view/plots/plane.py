@@ -161,7 +161,7 @@ class Principal:
     def _title(self, axis: int, arrow: str) -> str:
         """What makes up most of a dimension, and which way: `higher income, lower debt →`.
 
-        A category has a column a level, which is named as it is.
+        A category has one column per level, which is named as it is.
         """
         weights = self.axes[axis]
         largest = np.argsort(-np.abs(weights), kind="stable")[:2]

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stepladder.errors import ExtraError, ParameterError
+from stepladder.checks import finite
+from stepladder.errors import ExtraError
 from stepladder.table.feature import Feature, Numeric
 
 Chart: TypeAlias = Any
@@ -172,11 +173,7 @@ def headed(title: str, notes: Sequence[str], width: float) -> dict[str, Any]:
 
 
 def checked_width(width: Any) -> float:
-    if isinstance(width, bool) or not isinstance(width, int | float) or not width >= NARROWEST:
-        raise ParameterError(
-            f"width must be a number of pixels, {NARROWEST} or more; got {width!r}."
-        )
-    return float(width)
+    return finite("width, in pixels,", width, least=NARROWEST)
 
 
 def columns_in(width: float, panels: int) -> int:

@@ -4,10 +4,9 @@ It needs no network and no script, prints well, and the same input gives the sam
 
 whole.py     `report`: the page put together
 everyone.py  how many have a route, why others haven't, and what routes are like
-groups.py    whether one group of people is offered as much as another
-people.py    some people's plans
+compared.py  whether one group of people is offered as much as another
+examples.py  some people's plans
 settings.py  how the result was made, and from what
-cells.py     figures as the tables write them
 """
 
 from stepladder.view.page import write

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepladder.numbers import percent, plain, rounded
 from stepladder.result.path import Outcome
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
 from stepladder.table.feature import Change
 from stepladder.view import plots
-from stepladder.view.page import Table
-from stepladder.view.report.cells import Form, number, percent, share
+from stepladder.view.page import PageTable
 from stepladder.view.spread import asking, changed, distributions, nearest_paths
 from stepladder.words import plans as words
-from stepladder.words.groups import DISTANCE
+from stepladder.words.measures import DISTANCE, Form
 
 REASONS = 10
 """How many reasons for having no route are told, the most frequent first."""
@@ -34,20 +34,20 @@ ENDS = {
 
 ROUTES: dict[str, tuple[str, Form]] = {
     "avg_success": ("Routes found, of those looked for", percent),
-    "path_steps": ("Steps of a route", number),
-    "sparsity": ("Things that a route changes", number),
-    "l2_distance": ("Distance from today to the end of a route", number),
-    "nearest_l2_distance": ("The same, of a person's nearest route", number),
-    "path_length": ("Distance walked along a route, step by step", number),
-    "diversity": ("Distance between the ends of two routes of a person", number),
+    "path_steps": ("Steps of a route", rounded),
+    "sparsity": ("Things that a route changes", rounded),
+    "l2_distance": ("Distance from today to the end of a route", rounded),
+    "nearest_l2_distance": ("The same, of a person's nearest route", rounded),
+    "path_length": ("Distance walked along a route, step by step", rounded),
+    "diversity": ("Distance between the ends of two routes of a person", rounded),
     "proximal_diversity": (
         "How far apart a person's routes end, all pairs together, for each unit of distance to the "
         "furthest end",
-        number,
+        rounded,
     ),
     "distance_to_positives": (
         "Distance from the end of a route to the nearest people on file who have a yes",
-        number,
+        rounded,
     ),
 }
 """The metrics that the page tells: what each is, and how it's written."""
@@ -60,10 +60,10 @@ class Everyone:
     """All people of a result, as the page shows them."""
 
     lead: str
-    tables: tuple[Table, ...]
+    tables: tuple[PageTable, ...]
     spread: str | None
     """a picture of how routes differ"""
-    changes: Table | None
+    changes: PageTable | None
 
 
 def everyone(result: Recourse) -> Everyone:
@@ -86,12 +86,11 @@ def _lead(result: Recourse, asked: int, reached: int) -> str:
         return "Nobody in this result asked for a route."
     already = len(result.people) - asked
     rest = f" {already:,} more had a yes already." if already else ""
-    return (
-        f"{reached:,} of {asked:,} who asked have a route to a yes ({reached / asked:.0%}).{rest}"
-    )
+    share = percent(reached / asked)
+    return f"{reached:,} of {asked:,} who asked have a route to a yes ({share}).{rest}"
 
 
-def _counts(result: Recourse, asked: Sequence[int]) -> Table:
+def _counts(result: Recourse, asked: Sequence[int]) -> PageTable:
     found = Counter(result.best_at(place)[1] for place in asked)
     reached = found.pop(Outcome.REACHED, 0)
     several = sum(len(result.choices_at(place)) > 1 for place in asked)
@@ -102,22 +101,27 @@ def _counts(result: Recourse, asked: Sequence[int]) -> Table:
         "Have none": len(asked) - reached,
     }
     counts |= {f"Have none: {ENDS[outcome]}": found[outcome] for outcome in ENDS if found[outcome]}
-    rows = [(name, f"{count:,}", share(count, len(asked))) for name, count in counts.items()]
-    return Table("Everyone who asked", ("", "People", "Share"), tuple(rows), numbers=(1, 2))
+    rows = [(name, f"{count:,}", _share(count, len(asked))) for name, count in counts.items()]
+    return PageTable("Everyone who asked", ("", "People", "Share"), tuple(rows), numbers=(1, 2))
 
 
-def _nearest(result: Recourse) -> Table | None:
+def _share(part: int, of: int) -> str:
+    """How much of the whole a part is; nothing where there is no whole."""
+    return percent(part / of) if of else ""
+
+
+def _nearest(result: Recourse) -> PageTable | None:
     """What people's nearest routes are like; None where nobody has one."""
     paths = nearest_paths(result)
     if not paths:
         return None
     moved = [int((path.values[-1] != path.values[0]).sum()) for path in paths]
     rows = [
-        ("Steps", *_middle([path.steps for path in paths], "g")),
-        ("Things to change", *_middle(moved, "g")),
-        ("Distance", *_middle([path.distance for path in paths], ".2f")),
+        ("Steps", *_middle([path.steps for path in paths], plain)),
+        ("Things to change", *_middle(moved, plain)),
+        ("Distance", *_middle([path.distance for path in paths], rounded)),
     ]
-    return Table(
+    return PageTable(
         "The nearest route of each",
         ("", "Median", "Most"),
         tuple(rows),
@@ -126,11 +130,11 @@ def _nearest(result: Recourse) -> Table | None:
     )
 
 
-def _middle(values: Sequence[float], form: str) -> tuple[str, str]:
-    return format(float(np.median(values)), form), format(max(values), form)
+def _middle(values: Sequence[float], form: Form) -> tuple[str, str]:
+    return form(float(np.median(values))), form(max(values))
 
 
-def _reasons(result: Recourse, asked: Sequence[int]) -> Table | None:
+def _reasons(result: Recourse, asked: Sequence[int]) -> PageTable | None:
     """Why people have no route, the most frequent reasons first; None if everyone has one."""
     best = [result.best_at(place) for place in asked]
     found = Counter((outcome, why) for slot, outcome, why in best if slot is None)
@@ -141,7 +145,7 @@ def _reasons(result: Recourse, asked: Sequence[int]) -> Table | None:
     rest = found.total() - sum(count for _, count in told)
     if rest:
         rows.append(("Other reasons", "", f"{rest:,}"))
-    return Table(
+    return PageTable(
         "Why some have no route",
         ("How it ended", "In the method's words", "People"),
         tuple(rows),
@@ -149,7 +153,7 @@ def _reasons(result: Recourse, asked: Sequence[int]) -> Table | None:
     )
 
 
-def _routes(result: Recourse) -> Table | None:
+def _routes(result: Recourse) -> PageTable | None:
     """What all routes are like, the nearest and the others; None where there is none."""
     if not nearest_paths(result):
         return None
@@ -159,7 +163,7 @@ def _routes(result: Recourse) -> Table | None:
         for metric, (name, form) in ROUTES.items()
         if found[metric] is not None and not math.isnan(found[metric])
     ]
-    return Table(
+    return PageTable(
         "All routes, not only the nearest",
         ("", "Mean"),
         tuple(rows),
@@ -169,16 +173,16 @@ def _routes(result: Recourse) -> Table | None:
     )
 
 
-def _changes(result: Recourse) -> Table | None:
+def _changes(result: Recourse) -> PageTable | None:
     paths = nearest_paths(result)
     if not paths:
         return None
     rows = [
-        (feature.label, f"{count:,}", share(count, len(paths)))
+        (feature.label, f"{count:,}", _share(count, len(paths)))
         for feature, count in changed(result, paths)
         if feature.change is not Change.NEVER or count
     ]
-    return Table(
+    return PageTable(
         "What the nearest routes change",
         ("What changes", "Routes", "Share"),
         tuple(rows),

@@ -8,13 +8,13 @@ from typing import Any
 
 import stepladder
 from stepladder.errors import ParameterError
+from stepladder.numbers import MISSING
 from stepladder.result.provenance import data_hash, model_hash, schema_hash
 from stepladder.result.recourse import Recourse
 from stepladder.table.feature import Change, Feature, Numeric
 from stepladder.table.frames import Frame
 from stepladder.table.schema import allowed
-from stepladder.view.page import Table
-from stepladder.view.report.cells import NONE
+from stepladder.view.page import PageTable
 from stepladder.words import plans as words
 
 CHANGES = {
@@ -35,7 +35,7 @@ REFERENCE = {
 """What the counts of a result's reference rows are called."""
 
 
-def made(result: Recourse, model: str | File | bytes | None, data: Frame | None) -> Table:
+def made(result: Recourse, model: str | File | bytes | None, data: Frame | None) -> PageTable:
     """Where the result comes from."""
     if result.privacy is not None:  # a guess at the rows could be checked against it
         rows_hash = "left out, since the reference rows are kept private"
@@ -57,7 +57,7 @@ def made(result: Recourse, model: str | File | bytes | None, data: Frame | None)
         ("Routes dropped, since they broke a rule or missed the goal", f"{result.dropped:,}"),
         ("Columns set aside, which the schema doesn't name", ", ".join(result.set_aside) or "none"),
     ]
-    return Table(
+    return PageTable(
         "How this result was made",
         ("What", "Value"),
         tuple(rows),
@@ -76,12 +76,12 @@ def _fingerprint(result: Recourse, what: str, given: str | None) -> str:
     return known or given or "not given"
 
 
-def called(result: Recourse) -> Table:
+def called(result: Recourse) -> PageTable:
     """The method's settings, under the names that it takes them by."""
     rows = [
         (name, _plainly(value)) for name, value in result.settings.items() if name != "random_state"
     ]
-    return Table("Settings, as the method names them", ("Setting", "Value"), tuple(rows))
+    return PageTable("Settings, as the method names them", ("Setting", "Value"), tuple(rows))
 
 
 def _plainly(value: Any) -> str:
@@ -94,13 +94,13 @@ def _plainly(value: Any) -> str:
     return str(value)
 
 
-def rules(result: Recourse) -> Table:
+def rules(result: Recourse) -> PageTable:
     """The schema: what may change, and how."""
     rows = [
         (f.label, f.name, KINDS[f.kind], CHANGES[f.change], _allowed(f))
         for f in result.space.schema.features
     ]
-    return Table(
+    return PageTable(
         "The schema: what may change, and how",
         ("What", "Column", "Kind", "May change", "Values allowed"),
         tuple(rows),
@@ -110,4 +110,4 @@ def rules(result: Recourse) -> Table:
 def _allowed(feature: Feature) -> str:
     if isinstance(feature, Numeric):
         return allowed(feature)
-    return ", ".join(words.value(feature, level) for level in feature.levels or ()) or NONE
+    return ", ".join(words.value(feature, level) for level in feature.levels or ()) or MISSING

@@ -14,9 +14,9 @@ from stepladder.methods.step import StEP
 from stepladder.result.recourse import Recourse
 from stepladder.table.frames import Frame
 from stepladder.view.page import render
+from stepladder.view.report.compared import compared
 from stepladder.view.report.everyone import everyone
-from stepladder.view.report.groups import compared
-from stepladder.view.report.people import chosen, shown
+from stepladder.view.report.examples import chosen, shown
 from stepladder.view.report.settings import called, made, rules
 from stepladder.view.spread import asking
 from stepladder.words import plans as words

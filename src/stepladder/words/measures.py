@@ -1,19 +1,20 @@
-"""Groups in plain words: what they are compared in, and how figures and differences are written."""
+"""Groups in plain words: what they are compared in, and how that is written."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from stepladder.metrics import groups
+from stepladder.numbers import MISSING, percent, rounded
+
+Form = Callable[[float], str]
+"""Writes a number."""
 
 Row = Mapping[str, Any]
 """A row of a frame of an `Audit`."""
-
-NONE = "–"
-"""Where there is no figure."""
 
 DISTANCE = (
     "Distance is how far the end of a route lies from where a person stands today, on the scale on "
@@ -28,114 +29,107 @@ BRACKETS = (
 
 
 @dataclass(frozen=True)
-class Measure:
+class Wording:
     """One thing that groups are compared in."""
 
     name: str
     meaning: str
-    form: str = ".2f"
-    """how its figures are written"""
+    form: Form = rounded
+    """writes its numbers"""
     at: str = ""
     """what follows the name, where it speaks of a distance or a share, {}"""
-    at_form: str = ".2f"
+    at_form: Form = rounded
 
     @property
     def term(self) -> str:
-        """Its name where no such figure is meant."""
+        """Its name where no such number is meant."""
         return self.name + self.at.format("…")
 
     @property
     def is_share(self) -> bool:
-        return self.form.endswith("%")
+        return self.form is percent
 
     def told(self, at: float) -> str:
-        return self.name if math.isnan(at) else self.name + self.at.format(number(at, self.at_form))
+        return self.name if math.isnan(at) else self.name + self.at.format(self.at_form(at))
+
+
+def _tenths(value: float) -> str:
+    return rounded(value, 1)
 
 
 MEASURES = {
-    "selection_rate": Measure(
-        "Had a yes already", "the share of everyone who needed no route", ".0%"
+    "selection_rate": Wording(
+        "Had a yes already", "the share of everyone who needed no route", percent
     ),
-    "success": Measure("Have a route", "the share of those who asked who have one", ".0%"),
-    "choice": Measure(
+    "success": Wording("Have a route", "the share of those who asked who have one", percent),
+    "choice": Wording(
         "Routes to choose from", "how many different ones those who asked have, on average"
     ),
-    "within_budget": Measure(
+    "within_budget": Wording(
         "Have a route within",
         "the share of those who asked whose nearest route is no longer than that distance",
-        ".0%",
+        percent,
         at=" {}",
     ),
-    "trade_off": Measure(
+    "trade_off": Wording(
         "Have a route within any distance",
         "the same, at the distance at which groups differ most",
-        ".0%",
+        percent,
         at=", most apart at {}",
     ),
-    "cost_of_effectiveness": Measure(
+    "cost_of_effectiveness": Wording(
         "Distance until",
         "how far the nearest routes lead, once that share of those who asked have one",
         at=" {} have a route",
-        at_form=".0%",
+        at_form=percent,
     ),
-    "mean_cost": Measure("Mean distance", "of the nearest route, over those who have one"),
-    "median_cost": Measure(
+    "mean_cost": Wording("Mean distance", "of the nearest route, over those who have one"),
+    "median_cost": Wording(
         "Median distance", "half of them have a nearer route, half a longer one"
     ),
-    "mean_steps": Measure("Mean steps", "of the nearest route, over those who have one", ".1f"),
+    "mean_steps": Wording("Mean steps", "of the nearest route, over those who have one", _tenths),
 }
 """What groups are compared in, by its name in `stepladder.metrics.groups`.
 
 To have no route is left out: it's to have one, the other way round.
 """
 
-FIGURES = ("success", "mean_cost", "mean_steps")
+TOLD = ("success", "mean_cost", "mean_steps")
 """What is told of every group."""
 
 
-def number(value: float, form: str = ".2f") -> str:
-    """A figure, or a dash where there is none.
-
-    >>> number(-0.034), number(math.inf), number(math.nan)
-    ('−0.03', '∞', '–')
-    """
-    if math.isnan(value):
-        return NONE
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    return format(value, f"z{form}").replace("-", "−")
-
-
-def figure(row: Row, name: str) -> str:
-    """A figure of a group."""
-    return number(row[name], MEASURES[name].form)
+def measured(row: Row, name: str) -> str:
+    """A measure of a group, as people read it."""
+    return MEASURES[name].form(row[name])
 
 
 def interval(row: Row, name: str) -> str:
-    """From where to where a figure of a group may lie, in brackets; nothing if it isn't known."""
-    low, high = (number(row[f"{name}_{end}"], MEASURES[name].form) for end in ("low", "high"))
-    return "" if NONE in (low, high) else f"({low.removesuffix('%')}–{high})"
+    """From where to where a group's measure may lie, in brackets; nothing if it isn't known."""
+    low, high = (MEASURES[name].form(row[f"{name}_{end}"]) for end in ("low", "high"))
+    return "" if MISSING in (low, high) else f"({low.removesuffix('%')}–{high})"
 
 
 def rests_on_few(row: Row, name: str, smallest: int) -> bool:
-    """Whether a figure is of few people, though the group that asked isn't small."""
+    """Whether a measure rests on few people, though the group that asked isn't small."""
     return not row["small"] and 0 < row[groups.MEASURES[name].over] < smallest
 
 
 def few(smallest: int) -> str:
-    """What the mark of a group, of a figure or of a difference means."""
+    """What the mark of a group, a measure or a difference means."""
     return f"* of fewer than {smallest:,} people: too few to say much."
 
 
 def difference(gap: Row) -> str:
     """How far two groups lie apart, and in brackets from where to where that may lie."""
-    scale, form, unit = (
-        (100, ".0f", " percentage points") if MEASURES[gap["measure"]].is_share else (1, ".2f", "")
+    scale, decimals, unit = (
+        (100, 0, " percentage points") if MEASURES[gap["measure"]].is_share else (1, 2, "")
     )
-    size, low, high = (number(scale * gap[name], form) for name in ("gap", "gap_low", "gap_high"))
-    between = "" if NONE in (low, high) else f"{low} to {high}"
+    size, low, high = (
+        rounded(scale * gap[name], decimals) for name in ("gap", "gap_low", "gap_high")
+    )
+    between = "" if MISSING in (low, high) else f"{low} to {high}"
     if gap["worst_off"] is None:
         return "no difference seen" + (f" ({between}{unit})" if between else "")
-    if size == number(0.0, form):
+    if size == rounded(0.0, decimals):
         size = f"less than {'1' if unit else '0.01'}"
     return f"{size}{unit}" + (f" ({between})" if between else "")

@@ -1,4 +1,4 @@
-"""Figures with their intervals: recourse by group, and methods side by side."""
+"""Numbers with their intervals: recourse by group, and methods side by side."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def _counted(people: int) -> str:
 
 
 def methods(frame: Frame, *, width: float = WIDTH) -> Chart:
-    """Methods side by side, a panel a metric.
+    """Methods side by side, one panel per metric.
 
-    frame  a row a method and metric: method, metric, value, and low and high where known
+    frame  one row per method and metric: method, metric, value, and low and high where known
     """
     width = checked_width(width)
     table = _table(frame, ("method", "metric", "value"))
@@ -145,7 +145,7 @@ def _ranges(
     *,
     share: bool = False,
 ) -> Chart:
-    """One figure a row: a mark, and a bar from its low to its high end."""
+    """One number in each row: a mark, and a bar from its low to its high end."""
     columns = {"value": figure, "low": f"{figure}_low", "high": f"{figure}_high"}
     rows = pd.DataFrame({new: table[old].astype(float) for new, old in columns.items()})
     rows["name"], rows["kind"] = table["name"], table["kind"]

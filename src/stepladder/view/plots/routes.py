@@ -59,8 +59,8 @@ def person(result: Recourse, person: Hashable, *, width: float = WIDTH) -> Chart
     width = checked_width(width)
     plan, routes = drawable(result, person)
     changing = _changing(routes)
-    tables = {f: _table(result, routes, f) for f in changing}
-    axis = axis_room([label for table in tables.values() for label in table.labels])
+    tracks = {f: _track(result, routes, f) for f in changing}
+    axis = axis_room([label for track in tracks.values() for label in track.labels])
     wide = inner_width(width, 1, axis)
     names = [route.name for route in routes]
     legend = "Route" if plan.routes else "Attempt"
@@ -71,7 +71,7 @@ def person(result: Recourse, person: Hashable, *, width: float = WIDTH) -> Chart
         part = inner_width(width, columns, axis)
         quiet = Marks("route", names, None, part)
         last = max(route.path.steps for route in routes)
-        drawn = [_feature(table, quiet, part, axis, last) for table in tables.values()]
+        drawn = [_feature(track, quiet, part, axis, last) for track in tracks.values()]
         panels.append(beside(drawn, columns))
     notes = [f"Shaded: what a yes takes ({words.needed(result.goal)}). Step 0 is today."]
     if len(routes) > 1 and changing:
@@ -147,7 +147,7 @@ def _met(goal: Goal) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class _Table:
+class _Track:
     """One feature along the routes that change it.
 
     labels  what stands beside its axis
@@ -161,34 +161,34 @@ class _Table:
     levels: list[str] | None
 
 
-def _table(result: Recourse, routes: list[Drawn], place: int) -> _Table:
+def _track(result: Recourse, routes: list[Drawn], place: int) -> _Track:
     feature = result.space.schema.features[place]
     routes = [r for r in routes if (r.path.values[:, place] != r.path.values[0, place]).any()]
     columns = [route.path.values[:, place] for route in routes]
     if isinstance(feature, Numeric):
         rows = _rows(routes, [column * times(feature) for column in columns])
         ends = [f"{rows['value'].min():,.0f}", f"{rows['value'].max():,.0f}"]
-        return _Table(said(feature), rows, feature, ends, None)
+        return _Track(said(feature), rows, feature, ends, None)
     seen = np.unique(np.concatenate(columns))
     if feature.ordered:  # the levels between are part of the ladder
         seen = np.arange(seen[0], seen[-1] + 1)
     names = {code: folded(str(result.space.shown(place, code))) for code in seen}
     rows = _rows(routes, [[names[code] for code in column] for column in columns])
     levels = list(names.values())[::-1]
-    return _Table(said(feature), rows, feature, levels, levels)
+    return _Track(said(feature), rows, feature, levels, levels)
 
 
-def _feature(table: _Table, marks: Marks, width: float, axis: float, last: int) -> Chart:
+def _feature(track: _Track, marks: Marks, width: float, axis: float, last: int) -> Chart:
     look: dict[str, Any] = {"minExtent": axis, "maxExtent": axis}
-    if table.levels is None:
-        scale = {"domain": list(_roomy(table.rows["value"])), "nice": False, "zero": False}
-        ticks = number_axis(table.feature, tickCount=4, **look)
+    if track.levels is None:
+        scale = {"domain": list(_roomy(track.rows["value"])), "nice": False, "zero": False}
+        ticks = number_axis(track.feature, tickCount=4, **look)
         y = quantity("value", scale=scale, title=None, axis=ticks)
     else:
         ticks = {"labelExpr": FOLD, "labelLimit": 0, **GRID, **look}
-        y = kind("value", scale={"domain": table.levels}, title=None, axis=ticks)
-    layers = _lines(table.rows, y, marks, last)
-    return panel(layers, table.title, width, HEIGHT, resolve=APART)
+        y = kind("value", scale={"domain": track.levels}, title=None, axis=ticks)
+    layers = _lines(track.rows, y, marks, last)
+    return panel(layers, track.title, width, HEIGHT, resolve=APART)
 
 
 # ---- lines ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The page of results, written whole from folders of results and the paper's figures."""
+"""The page of results, written whole from folders of results and the paper's numbers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from stepladder.bench.compare import (
     outside_table,
     people_table,
 )
-from stepladder.bench.figures import Figures, largest_error
+from stepladder.bench.estimates import Estimates, largest_error
 from stepladder.bench.paper import TABLES, PaperTable
-from stepladder.bench.render import Column, Entry, Row, Table, escaped, markdown, number, split
+from stepladder.bench.render import Column, Entry, Row, Table, escaped, markdown, split
 from stepladder.bench.tables import (
     MAX_ERROR,
     Footnotes,
@@ -35,6 +35,7 @@ from stepladder.bench.tables import (
     paper_columns,
     sweep,
 )
+from stepladder.numbers import rounded
 
 OUTSIDE = "✗"
 
@@ -49,13 +50,13 @@ class Run:
     reasons: tuple[Reason, ...] = ()
 
     @cached_property
-    def figures(self) -> Figures:
-        return Figures(self.rows, self.cells)
+    def estimates(self) -> Estimates:
+        return Estimates(self.rows, self.cells)
 
     @property
     def kind(self) -> str:
         """fair, sweep, or published for a run with tables of the paper."""
-        found = fitting(self.figures)
+        found = fitting(self.estimates)
         return found[0] if found[0] in ("fair", "sweep") else "published"
 
     @property
@@ -64,14 +65,14 @@ class Run:
         return self.folder.rstrip("/").rsplit("/", 1)[-1]
 
 
-def fitting(figures: Figures) -> list[str]:
+def fitting(estimates: Estimates) -> list[str]:
     """The tables that suit a run: "fair" (StEP is there twice, as it is now and as published),
     those of the paper with at least two methods' rows, or "sweep"."""
-    methods = {method for _, _, method in figures.tasks()}
+    methods = {method for _, _, method in estimates.tasks()}
     if fair.PUBLISHED in methods:
         return ["fair"]
     known = {label for layout in TABLES.values() for label in layout.labels.values()}
-    found = [name for name in TABLES if len(labels_run(figures, name)) > 1]
+    found = [name for name in TABLES if len(labels_run(estimates, name)) > 1]
     return found if found and methods <= known else ["sweep"]
 
 
@@ -92,11 +93,11 @@ def page(runs: Sequence[Run], command: str) -> str:
 
 def _introduction(runs: Sequence[Run], command: str) -> str:
     lines = [
-        "Every figure on this page comes from the rows in "
+        "Every number on this page comes from the rows in "
         + ", ".join(f"`{run.folder}`" for run in runs)
-        + ", one row a dataset, model, method, trial and person. A figure is the mean over trials "
-        "of the mean over people; ± is its standard error over trials (their standard deviation "
-        "by the root of their number).",
+        + ", one row per dataset, model, method, trial and person. A number is the mean over "
+        "trials of the mean over people; ± is its standard error over trials (their standard "
+        "deviation by the root of their number).",
         "",
         *(_what_was_run(run) for run in runs),
         "",
@@ -152,35 +153,35 @@ def _versions(cells: pd.DataFrame) -> str:
 
 
 def _published(run: Run) -> list[str]:
-    figures = run.figures
-    lines = compare(figures)
+    estimates = run.estimates
+    lines = compare(estimates)
     missed = outside(lines)
     parts = [
         "## Beside the paper",
-        "Hamer, Perello, Valladares, Viswanathan and Zick print 1,008 figures in six tables "
+        "Hamer, Perello, Valladares, Viswanathan and Zick print 1,008 numbers in six tables "
         "(Simple Steps to Success, TMLR 2024). Ours is *within* if it differs by no more than the "
-        "largest of 10 % of the printed figure (20 % for a baseline), twice the combined standard "
+        "largest of 10 % of the printed number (20 % for a baseline), twice the combined standard "
         "error, and 0.005, half a unit of the last printed digit. *By the share alone* leaves the "
         "standard errors out.",
         _groups(lines),
         _folded("Table by table", counts_table(by_table(lines))),
     ]
     parts += [
-        "In each place stand our figure, its standard error and, in brackets, the paper's figure. "
+        "In each place stand our number, its standard error and, in brackets, the paper's number. "
         f"{OUTSIDE} marks ours as outside. {MAX_ERROR} is the largest standard error of a row, "
-        "over all models, in percent of its figure. Diversity and proximal diversity are computed "
+        "over all models, in percent of its number. Diversity and proximal diversity are computed "
         "as the paper's tables do, failed paths included.",
     ]
     for layout in TABLES.values():
         parts.append(f"### {layout.title}")
         parts += [markdown(part, level=4) for part in split(beside(lines, layout))]
         parts.append(_folded(MAX_ERROR, largest_errors(lines, layout)))
-    parts.append(markdown(people_table(figures)))
-    failed = [words for task in in_order(figures.tasks()) for words in failures(figures, task)]
+    parts.append(markdown(people_table(estimates)))
+    failed = [words for task in in_order(estimates.tasks()) for words in failures(estimates, task)]
     if failed:
         parts += ["### Trials that failed", "\n".join(f"- {escaped(words)}" for words in failed)]
     if missed:
-        parts.append(f"### The {len(missed)} figures outside")
+        parts.append(f"### The {len(missed)} numbers outside")
         notes = Footnotes()
         table = outside_table(lines, run.reasons, "", said=lambda why: str(notes.add(why)))
         parts += [markdown(table), "\n".join(f"{i}. {why}" for i, why in enumerate(notes.all, 1))]
@@ -208,7 +209,7 @@ def _meets(share: float, aim: str) -> bool:
 
 
 def beside(lines: Sequence[Line], layout: PaperTable) -> Table:
-    """One of the paper's tables, the printed figure behind each of ours."""
+    """One of the paper's tables, the printed number behind each of ours."""
     rows = [Row(heads, tuple(map(_beside, own))) for heads, own in _rows(lines, layout)]
     heads = ("Dataset", names.HEADS[layout.head])
     return Table(layout.name, layout.title, heads, paper_columns(layout), tuple(rows))
@@ -227,7 +228,7 @@ def largest_errors(lines: Sequence[Line], layout: PaperTable) -> Table:
 def _rows(
     lines: Sequence[Line], layout: PaperTable
 ) -> Iterator[tuple[tuple[str, str], list[Line]]]:
-    """The figures of each row of a table, under the heads they stand by."""
+    """The numbers of each row of a table, under the heads they stand by."""
     rows: dict[tuple[str, str], list[Line]] = {}
     for line in lines:
         if line.printed.table == layout.name:
@@ -247,15 +248,15 @@ def _beside(line: Line) -> Entry:
 
 
 def _printed(value: float) -> str:
-    return f"({number(value)})"
+    return f"({rounded(value)})"
 
 
 # ---- the fair comparison ----------------------------------------------------------------------
 
 
 def _fair(run: Run) -> list[str]:
-    figures = run.figures
-    found = fair.standings(figures)
+    estimates = run.estimates
+    found = fair.standings(estimates)
     return [
         "## The fair comparison",
         "Every method gets the same people, positives, constraints, threshold and time; the "
@@ -272,7 +273,7 @@ def _fair(run: Run) -> list[str]:
         markdown(fair.standings_table(found)),
         "In each task, bold is the highest valid success, and the lowest distance among methods "
         f"with valid success above {fair.ENOUGH}.",
-        *(markdown(table) for table in fair.fair_tables(figures)),
+        *(markdown(table) for table in fair.fair_tables(estimates)),
     ]
 
 
@@ -281,4 +282,8 @@ def _fair(run: Run) -> list[str]:
 
 def _sweep(run: Run) -> list[str]:
     about = specs.load(run.name).about if run.name in specs.packaged() else run.name
-    return [f"## {run.name}", about, _folded("The figures", replace(sweep(run.figures), title=""))]
+    return [
+        f"## {run.name}",
+        about,
+        _folded("The numbers", replace(sweep(run.estimates), title="")),
+    ]

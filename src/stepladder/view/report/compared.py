@@ -11,19 +11,20 @@ import pandas as pd
 
 from stepladder.audit import Audit, audit
 from stepladder.metrics.fairness import NOTIONS
+from stepladder.numbers import MISSING, rounded
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
 from stepladder.view import plots
-from stepladder.view.page import Table
-from stepladder.words import groups as words
-from stepladder.words.groups import FIGURES, MEASURES, NONE, Measure, Row, number
+from stepladder.view.page import PageTable
+from stepladder.words import measures as words
+from stepladder.words.measures import MEASURES, TOLD, Row, Wording
 from stepladder.words.plans import HELD
 
 MOST_GROUPS = 30
 """Groups in one chart, at most; tables have all of them."""
 
 MARK = f"{HELD}*"
-"""What marks a small group, or a figure of few people; it stays with its name."""
+"""What marks a small group, or a measure that rests on few people; it stays with its name."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,14 @@ class Divided:
 
     by: str
     picture: str | None
-    tables: tuple[Table, ...]
+    tables: tuple[PageTable, ...]
 
 
 @dataclass(frozen=True)
 class Groups:
     """All that the page tells of groups."""
 
-    terms: list[Measure]
+    terms: list[Wording]
     """what stands in the tables, to be explained"""
     ways: list[Divided]
 
@@ -57,7 +58,7 @@ def compared(result: Recourse, groups: Any) -> Groups:
     rows = [row for row in rows if row["measure"] in MEASURES and not math.isnan(row["gap"])]
     if found.people == found.asked:
         rows = [row for row in rows if row["measure"] != "selection_rate"]
-    told = {*FIGURES, *(row["measure"] for row in rows)}
+    told = {*TOLD, *(row["measure"] for row in rows)}
     return Groups(
         terms=[measure for name, measure in MEASURES.items() if name in told],
         ways=[
@@ -73,7 +74,7 @@ def compared(result: Recourse, groups: Any) -> Groups:
 
 
 def _divided(by: str, groups: Sequence[Row], gaps: Sequence[Row], found: Audit) -> Divided:
-    tables = [_figures(by, groups, found)]
+    tables = [_offered(by, groups, found)]
     large = {row["measure"]: row for row in gaps if not row["small"]}
     small = {
         row["measure"]: row
@@ -98,7 +99,7 @@ def _divided(by: str, groups: Sequence[Row], gaps: Sequence[Row], found: Audit) 
 # ---- tables -----------------------------------------------------------------------------------
 
 
-def _figures(by: str, groups: Sequence[Row], found: Audit) -> Table:
+def _offered(by: str, groups: Sequence[Row], found: Audit) -> PageTable:
     """What each group is offered."""
     counts = {"People": "people", "Asked": "asked"}
     if found.people == found.asked:
@@ -107,13 +108,13 @@ def _figures(by: str, groups: Sequence[Row], found: Audit) -> Table:
         (
             row["group"].removeprefix(f"{by}=") + MARK * row["small"],  # the head says it
             *(f"{row[count]:,}" for count in counts.values()),
-            *(_ranged(row, name, found.smallest) for name in FIGURES),
+            *(_ranged(row, name, found.smallest) for name in TOLD),
         )
         for row in groups
     ]
-    heads = (by, *counts, *(MEASURES[measure].name for measure in FIGURES))
+    heads = (by, *counts, *(MEASURES[measure].name for measure in TOLD))
     is_marked = any(MARK in cell for row in rows for cell in row)
-    return Table(
+    return PageTable(
         f"What groups by {by} are offered",
         heads,
         tuple(rows),
@@ -123,8 +124,8 @@ def _figures(by: str, groups: Sequence[Row], found: Audit) -> Table:
 
 
 def _ranged(row: Row, name: str, smallest: int) -> str:
-    """A figure and, where it's known, from where to where it may lie."""
-    told = words.figure(row, name) + MARK * words.rests_on_few(row, name, smallest)
+    """A number and, where it's known, from where to where it may lie."""
+    told = words.measured(row, name) + MARK * words.rests_on_few(row, name, smallest)
     return f"{told} {words.interval(row, name)}".rstrip()
 
 
@@ -135,7 +136,7 @@ def _ends(row: Row | None) -> tuple[str | None, str | None] | None:
 
 def _differences(
     groups: Sequence[Row], gaps: Mapping[str, Row], caption: str, note: str = ""
-) -> Table:
+) -> PageTable:
     """How far the groups furthest apart lie apart, in everything that was compared."""
     own = {row["group"]: row for row in groups}
     rows = []
@@ -151,7 +152,7 @@ def _differences(
                     _ratio([end[name] for end in ends if end is not None and name in end]),
                 )
             )
-    return Table(
+    return PageTable(
         caption,
         ("Compared", "Worst off", "Best off", "Difference", "Ratio"),
         tuple(rows),
@@ -160,15 +161,15 @@ def _differences(
     )
 
 
-def _ratio(figures: Sequence[float]) -> str:
-    """The smaller of two figures over the larger; a dash where there aren't two."""
-    known = len(figures) == 2 and max(figures) > 0
-    return number(min(figures) / max(figures)) if known else NONE
+def _ratio(values: Sequence[float]) -> str:
+    """The smaller of two numbers over the larger; a dash where there aren't two."""
+    known = len(values) == 2 and max(values) > 0
+    return rounded(min(values) / max(values)) if known else MISSING
 
 
 def _end(name: str, group: Row | None) -> str:
-    """One of the two groups furthest apart, and its figure."""
+    """One of the two groups furthest apart, and its number."""
     if group is None:
-        return NONE
+        return MISSING
     called: str = group["group"]
-    return f"{called}:{HELD}{words.figure(group, name)}" if name in group else called
+    return f"{called}:{HELD}{words.measured(group, name)}" if name in group else called

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stepladder.errors import ParameterError
+from stepladder.checks import whole_number
 from stepladder.table.schema import Schema
 
 Kind = Literal["whole", "number", "text"]
@@ -74,7 +73,7 @@ class Package:
 
 
 @dataclass(frozen=True)
-class Table:
+class PublishedTable:
     """A table as it was published, where to get it, and how it's cleaned."""
 
     name: str
@@ -93,7 +92,7 @@ class Dataset:
 
     name: str
     rows: pd.DataFrame
-    """In raw units, one column a feature."""
+    """In raw units, one column per feature."""
     labels: NDArray[np.int64]
     """(rows,): 1 is the good outcome, 0 the other."""
     schema: Schema
@@ -118,8 +117,7 @@ class Dataset:
         """
         from sklearn.model_selection import train_test_split
 
-        if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= seed < 2**32:
-            raise ParameterError(f"seed must be a whole number from 0 to 2**32 - 1; got {seed!r}.")
-        train, rest = train_test_split(np.arange(len(self)), test_size=0.3, random_state=int(seed))
-        validation, test = train_test_split(rest, test_size=0.5, random_state=int(seed))
+        seed = whole_number("seed", seed, 0, most=2**32 - 1)
+        train, rest = train_test_split(np.arange(len(self)), test_size=0.3, random_state=seed)
+        validation, test = train_test_split(rest, test_size=0.5, random_state=seed)
         return Split(train, validation, test)

@@ -1,8 +1,8 @@
-"""From rows to figures: a mean over trials, with its standard error.
+"""From rows to estimates: a mean over trials, with its standard error.
 
-A trial's figure is the mean over its people with a defined value. A table's figure is the mean of
-those over the trials, each counting the same, and its standard error is their standard deviation
-(over n - 1) by the root of their number. One trial has no standard error.
+A trial's value is the mean over its people with a defined one. An estimate is the mean of those
+over the trials, each counting the same, and its standard error is their standard deviation (over
+n - 1) by the root of their number. One trial has no standard error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Task = tuple[str, str, str]
 """dataset, model and method"""
 
 
-class Figure(NamedTuple):
+class Estimate(NamedTuple):
     """A mean over trials; `error` is NaN for one trial, both are for none."""
 
     mean: float
@@ -31,8 +31,8 @@ class Figure(NamedTuple):
     trials: int
     """how many have a value"""
 
-    def times(self, scale: float) -> Figure:
-        return Figure(self.mean * scale, self.error * scale, self.trials)
+    def times(self, scale: float) -> Estimate:
+        return Estimate(self.mean * scale, self.error * scale, self.trials)
 
     @property
     def error_percent(self) -> float:
@@ -42,7 +42,7 @@ class Figure(NamedTuple):
         return 100 * self.error / abs(self.mean)
 
 
-NONE = Figure(float("nan"), float("nan"), 0)
+NONE = Estimate(float("nan"), float("nan"), 0)
 
 
 class Trials(NamedTuple):
@@ -55,22 +55,22 @@ class Trials(NamedTuple):
     """seed → why that trial crashed"""
 
 
-class Figures:
-    """Every figure of two frames of results.
+class Estimates:
+    """Every estimate of two frames of results.
 
-    rows   one a person: dataset, model, method, seed, person, then figures
-    cells  one a trial of a method: people, seconds, dropped, error and so on
+    rows   one for each person: dataset, model, method, seed, person, then metrics
+    cells  one for each trial of a method: people, seconds, dropped, error and so on
     """
 
     def __init__(self, rows: pd.DataFrame, cells: pd.DataFrame) -> None:
         _check("rows", rows, KEYS)
         _check("cells", cells, [*KEYS, "people", "error"])
         self._trials = _trials(cells)
-        self._figures: dict[Task, dict[str, Figure]] = {task: {} for task in self._trials}
+        self._estimates: dict[Task, dict[str, Estimate]] = {task: {} for task in self._trials}
         for by_trial in (_by_trial(rows), _of_cells(cells[cells["error"] == ""])):
-            for task, figures in _over_trials(by_trial):
-                self._figures.setdefault(task, {}).update(figures)
-        self.metrics = tuple(dict.fromkeys(m for own in self._figures.values() for m in own))
+            for task, estimates in _over_trials(by_trial):
+                self._estimates.setdefault(task, {}).update(estimates)
+        self.metrics = tuple(dict.fromkeys(m for own in self._estimates.values() for m in own))
 
     def tasks(self) -> list[Task]:
         """Every dataset, model and method that was run, crashed ones too."""
@@ -80,14 +80,14 @@ class Figures:
         """How its trials went; None if there were none."""
         return self._trials.get((dataset, model, method))
 
-    def of(self, dataset: str, model: str, method: str, metric: str) -> Figure:
-        """One figure: `NONE` if no trial has a value."""
-        return self._figures.get((dataset, model, method), {}).get(metric, NONE)
+    def of(self, dataset: str, model: str, method: str, metric: str) -> Estimate:
+        """One estimate: `NONE` if no trial has a value."""
+        return self._estimates.get((dataset, model, method), {}).get(metric, NONE)
 
 
-def largest_error(figures: Iterable[Figure]) -> float:
+def largest_error(estimates: Iterable[Estimate]) -> float:
     """The paper's "Max Error %": the largest standard error by its mean; NaN if none has one."""
-    known = [f.error_percent for f in figures if not np.isnan(f.error_percent)]
+    known = [f.error_percent for f in estimates if not np.isnan(f.error_percent)]
     return max(known, default=float("nan"))
 
 
@@ -100,15 +100,15 @@ def _check(name: str, frame: pd.DataFrame, needed: list[str]) -> None:
 
 
 def _by_trial(rows: pd.DataFrame) -> pd.DataFrame:
-    """Means over people, one row a trial. Kept figures are short floats; sums of them aren't."""
-    figures = [c for c in rows.columns if c not in (*KEYS, "person")]
-    values = rows[figures].astype(np.float64)
+    """Means over people, one row for each trial. Numbers are kept as short floats; sums aren't."""
+    metrics = [c for c in rows.columns if c not in (*KEYS, "person")]
+    values = rows[metrics].astype(np.float64)
     # A category that nobody has isn't a group.
     return values.groupby([rows[key] for key in KEYS], observed=True).mean()
 
 
 def _of_cells(cells: pd.DataFrame) -> pd.DataFrame:
-    """What is known of whole trials, one row each; a figure that isn't recorded is left out."""
+    """What is known of whole trials, one row each; what isn't recorded is left out."""
     people = cells["people"].where(cells["people"] > 0).astype(np.float64)
     a_person = {
         "ms_a_person": ("seconds", 1000.0),
@@ -126,22 +126,22 @@ def _of_cells(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(made).set_axis(pd.MultiIndex.from_frame(cells[KEYS]), axis=0)
 
 
-def _over_trials(by_trial: pd.DataFrame) -> Iterator[tuple[Task, dict[str, Figure]]]:
-    """Every figure of every task, from one row a trial."""
+def _over_trials(by_trial: pd.DataFrame) -> Iterator[tuple[Task, dict[str, Estimate]]]:
+    """Every estimate of every task, from one row for each trial."""
     for (dataset, model, method), group in by_trial.groupby(level=TASK, observed=True):
         values = group.to_numpy(np.float64)
-        figures = {str(name): _figure(values[:, i]) for i, name in enumerate(group.columns)}
-        yield (str(dataset), str(model), str(method)), figures
+        estimates = {str(name): _estimate(values[:, i]) for i, name in enumerate(group.columns)}
+        yield (str(dataset), str(model), str(method)), estimates
 
 
-def _figure(values: NDArray[np.float64]) -> Figure:
+def _estimate(values: NDArray[np.float64]) -> Estimate:
     """Of (t,) values of trials, some perhaps undefined."""
     defined = values[~np.isnan(values)]
     count = len(defined)
     if not count:
         return NONE
     error = defined.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan
-    return Figure(float(defined.mean()), float(error), count)
+    return Estimate(float(defined.mean()), float(error), count)
 
 
 def _trials(cells: pd.DataFrame) -> dict[Task, Trials]:
