@@ -238,6 +238,18 @@ def test_a_row_outside_the_declared_range_counts_as_its_end():
     assert np.abs(step._held.values[:, SCHEMA.position("savings")]).max() == 2
 
 
+def test_a_paid_path_asks_for_no_change_that_the_goal_does_not_need(silent):
+    names, people = list(SCHEMA.names), REJECTED.iloc[:3]
+    step = fitted(sl.PayPerDirection(budget(9.0), steps=60, centres=CENTRES))
+    final = step.recourse(people).final
+    assert (final["outcome"] == "reached").all()
+    for _, end in final.iterrows():
+        start, row = people.loc[end["person"], names], end[names]
+        changed = [name for name in names if start[name] != row[name]]
+        without = pd.DataFrame([{**row, name: start[name]} for name in changed])
+        assert (bank.score(without) < bank.GOAL.threshold).all()
+
+
 def test_a_budget_that_runs_out_keeps_what_was_paid_for():
     money = budget(0.2)
     step = fitted(sl.PayPerDirection(money, steps=2, centres=CENTRES), max_steps=10)
@@ -250,6 +262,12 @@ def test_a_budget_that_runs_out_keeps_what_was_paid_for():
     assert last["reason"] == "the privacy budget is used up, so no direction was asked for"
     with pytest.raises(BudgetError):
         step.recourse(REJECTED.iloc[:1])
+
+
+def test_a_direction_that_is_heard_leads_to_the_goal(silent):
+    step = fitted(sl.PayPerDirection(budget(9.0), steps=60, centres=CENTRES))
+    routes = step.recourse(REJECTED.iloc[:3]).routes
+    assert {path.reason for paths in routes for path in paths} == {"meets the goal"}
 
 
 def test_a_direction_that_drowns_is_followed_by_nobody():
