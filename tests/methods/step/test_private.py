@@ -280,6 +280,23 @@ def test_a_direction_that_drowns_is_followed_by_nobody():
     assert all("the model alone" in said for said, ok in zip(reasons, reached, strict=True) if ok)
 
 
+def test_a_lost_path_keeps_its_aim_and_asks_no_more(silent):
+    def both(frame):
+        return 1 / (1 + np.exp(-frame.clip(upper=1).sum(axis=1)))
+
+    names = ["income", "savings"]
+    schema = sl.Schema([sl.Numeric(name, typical=(-2, 2)) for name in names])
+    train = pd.DataFrame(np.random.default_rng(5).normal(size=(400, 2)), columns=names)
+    centres, person = train.iloc[:1], pd.DataFrame([[-1.5, -1.5]], columns=names)
+    money = sl.Budget(0.001, 1e-6)
+    step = sl.StEP(paths=1, step_size=0.25, privacy=sl.PayPerDirection(money, centres=centres))
+    step.fit(train, both, schema=schema, goal=sl.Goal(0.8))
+    result = step.recourse(person)
+    assert result.status["outcome"].tolist() == ["reached"]
+    assert result.final["steps"].min() > 4
+    assert money.statement.releases == 1
+
+
 def test_lost_paths_go_different_ways():
     step = fitted(sl.PayPerDirection(sl.Budget(0.001, 1e-6), centres=CENTRES, steps=30))
     ends = step.recourse(REJECTED.iloc[:4]).final
