@@ -13,7 +13,7 @@ endif
 
 .DEFAULT_GOAL := help
 .PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-privacy \
-  audit-privacy docs pictures dist clean clean-env
+  audit-privacy mutants docs pictures dist clean clean-env
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ bench-privacy: $(STAMP) ## what privacy costs, both ways of paying, on six tasks
 
 audit-privacy: $(STAMP) ## attack both ways of paying, and a broken mechanism: some minutes
 	$(BIN)/python benchmarks/privacy_audit.py
+
+mutants: $(STAMP) ## small faults, one by one: which do the tests miss? About an hour
+	$(BIN)/python benchmarks/mutants.py
 
 SWEEPS := goal k step alpha face cchvae
 

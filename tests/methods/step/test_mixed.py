@@ -56,6 +56,20 @@ def test_a_path_left_over_is_mixed_where_positives_are_made_up(made_up, second):
     assert (model(result.final[["a", "b", "c"]]) == 1.0).sum() == 1 + made_up
 
 
+def test_a_path_to_a_mixed_row_goes_straight_there_in_steps_of_the_size_asked_for():
+    schema = sl.Schema([sl.Numeric("a"), sl.Numeric("b", bounds=(0, 8)), *SCHEMA.features[2:]])
+    as_walked = sl.Options(shorten=False, refine=False, take_back=False)
+    step = sl.StEP(paths=1, step_size=0.25, options=as_walked)
+    step.fit(TRAIN, model, schema=schema, goal=sl.Goal(1.0))
+    path = step.recourse(PERSON).paths[["a", "b", "c"]]
+    points = step.space_.encode(path)
+    moves = np.diff(points, axis=0)
+    assert len(moves) > 4
+    assert (np.linalg.norm(moves, axis=1) <= 0.25 + 1e-9).all()
+    way = points[-1] - points[0]
+    assert np.linalg.norm(moves, axis=1).sum() == pytest.approx(np.linalg.norm(way))
+
+
 def test_without_mixing_the_answer_names_the_rule():
     result = fitted(mix=False).recourse(PERSON)
     assert result.status["outcome"].tolist() == ["unreachable"]

@@ -239,6 +239,18 @@ def test_a_row_outside_the_declared_range_counts_as_its_end():
     assert np.abs(step.reference_.held.values[:, SCHEMA.position("savings")]).max() == 2
 
 
+def test_a_paid_path_asks_for_no_change_that_the_goal_does_not_need(silent):
+    names, people = list(SCHEMA.names), REJECTED.iloc[:3]
+    step = fitted(sl.PayPerDirection(budget(9.0), steps=60, centres=CENTRES))
+    final = step.recourse(people).final
+    assert (final["outcome"] == "reached").all()
+    for _, end in final.iterrows():
+        start, row = people.loc[end["person"], names], end[names]
+        changed = [name for name in names if start[name] != row[name]]
+        without = pd.DataFrame([{**row, name: start[name]} for name in changed])
+        assert (bank.score(without) < bank.GOAL.threshold).all()
+
+
 def test_a_budget_that_runs_out_keeps_what_was_paid_for():
     money = budget(0.2)
     step = fitted(sl.PayPerDirection(money, steps=2, centres=CENTRES), max_steps=10)
@@ -253,6 +265,12 @@ def test_a_budget_that_runs_out_keeps_what_was_paid_for():
         step.recourse(REJECTED.iloc[:1])
 
 
+def test_a_direction_that_is_heard_leads_to_the_goal(silent):
+    step = fitted(sl.PayPerDirection(budget(9.0), steps=60, centres=CENTRES))
+    routes = step.recourse(REJECTED.iloc[:3]).routes
+    assert {path.reason for paths in routes for path in paths} == {"meets the goal"}
+
+
 def test_a_direction_that_drowns_is_followed_by_nobody():
     step = fitted(sl.PayPerDirection(sl.Budget(0.001, 1e-6), centres=CENTRES, steps=30))
     result = step.recourse(REJECTED.iloc[:3])
@@ -261,6 +279,23 @@ def test_a_direction_that_drowns_is_followed_by_nobody():
     assert reached.mean() > 0.5
     reasons = [path.reason for routes in result.routes for path in routes]
     assert all("the model alone" in said for said, ok in zip(reasons, reached, strict=True) if ok)
+
+
+def test_a_lost_path_keeps_its_aim_and_asks_no_more(silent):
+    def both(frame):
+        return 1 / (1 + np.exp(-frame.clip(upper=1).sum(axis=1)))
+
+    names = ["income", "savings"]
+    schema = sl.Schema([sl.Numeric(name, typical=(-2, 2)) for name in names])
+    train = pd.DataFrame(np.random.default_rng(5).normal(size=(400, 2)), columns=names)
+    centres, person = train.iloc[:1], pd.DataFrame([[-1.5, -1.5]], columns=names)
+    money = sl.Budget(0.001, 1e-6)
+    step = sl.StEP(paths=1, step_size=0.25, privacy=sl.PayPerDirection(money, centres=centres))
+    step.fit(train, both, schema=schema, goal=sl.Goal(0.8))
+    result = step.recourse(person)
+    assert result.status["outcome"].tolist() == ["reached"]
+    assert result.final["steps"].min() > 4
+    assert money.statement.releases == 1
 
 
 def test_lost_paths_go_different_ways():

@@ -6,9 +6,11 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import stepladder as sl
 from stepladder.methods.pace import Pace
+from stepladder.methods.step import targets as screening
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.targets import Targets, reachable, share
 from stepladder.model.scorer import Scorer
@@ -18,7 +20,14 @@ SCHEMA = sl.Schema([sl.Numeric("a"), sl.Numeric("b", change="increase")])
 SPACE = sl.Space.fit(SCHEMA, pd.DataFrame({"a": [-1.0, 1.0], "b": [-1.0, 1.0]}))
 
 
-def found(positives: list[list[float]], clusters: list[int], judge, *, ask: bool = True) -> Targets:
+def found(
+    positives: list[list[float]],
+    clusters: list[int],
+    judge,
+    *,
+    ask: bool = True,
+    patient: bool = True,
+) -> Targets:
     """The targets of someone at (0, 0), for each of two paths."""
     values = np.array(positives, dtype=float)
     reference = Reference(
@@ -33,7 +42,7 @@ def found(positives: list[list[float]], clusters: list[int], judge, *, ask: bool
     scorer = Scorer(lambda rows: np.where(judge(rows), 0.9, 0.1), SPACE, sl.Goal())
     feasible = Feasible.around(SPACE, np.zeros((1, 2)))
     pace = Pace(1, progress=False, time_budget=None)
-    return reachable(feasible, reference, scorer, pace, ask=ask, patient=True)
+    return reachable(feasible, reference, scorer, pace, ask=ask, patient=patient)
 
 
 def rows(targets: Targets, path: int) -> list[list[float]]:
@@ -69,6 +78,23 @@ def test_a_positive_in_no_cluster_is_the_last_resort():
 
     assert rows(found([[9, 0], [9.5, 0]], [0, -1], judge), 0) == [[9, 0]]
     assert rows(found([[3, 0], [9.5, 0]], [0, -1], judge), 0) == [[9.5, 0]]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "patient", "expected"),
+    [(12, False, [[12, 0]]), (17, False, []), (17, True, [[17, 0]])],
+)
+def test_a_cluster_is_given_up_only_after_many_were_asked_about_in_vain(
+    accepted, patient, expected, monkeypatch
+):
+    for name, value in {"FIRST": 2, "GROWTH": 2, "PATIENCE": 4}.items():
+        monkeypatch.setattr(screening, name, value)
+    positives = [[2, 0], [3, 0], *([a, 0] for a in range(10, 20))]
+    targets = found(
+        positives, [0, 0] + [1] * 10, lambda rows: rows["a"].isin([2, 3, accepted]), patient=patient
+    )
+    assert rows(targets, 0) == [[2, 0], [3, 0]]
+    assert rows(targets, 1) == expected
 
 
 def test_a_path_without_a_target_gets_the_farther_half_of_the_richest():
