@@ -44,6 +44,8 @@ from stepladder.cli.inputs import (
 from stepladder.cli.report import check_page
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from stepladder.cli.results import Results
     from stepladder.methods.base import Method
     from stepladder.result.recourse import Recourse
@@ -111,14 +113,16 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
         trust_pickle=trust_pickle,
         quiet=quiet,
     )
-    space = inputs.space(public=private)
+    rows = inputs.rows()
+    space = inputs.space(rows, public=private)
     total = inputs.check_people(space, identity, limit)
     with nullcontext() if out is None else Results(out) as results:
         paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
         chosen = method_of(method, paths, paid)
-        inputs.fit(chosen, space)
-        aside = inputs.set_aside(identity)
-        run = Run(chosen, results, inputs.fingerprints(space), aside, total, time_budget)
+        inputs.fit(chosen, space, rows)
+        fingerprints, aside = inputs.fingerprints(space, rows), inputs.set_aside(identity)
+        del rows  # there may be many, and answering needs them no more
+        run = Run(chosen, results, fingerprints, aside, total, time_budget)
         run.answer(inputs.people(space, identity, limit), quiet)
         place = None if results is None or not run.people else results.keep(partial=run.stopped)
     if as_json:
@@ -159,7 +163,7 @@ class Run:
     """how many those are"""
     privacy: Any = None
 
-    def answer(self, batches: Iterable[tuple[Any, Any]], quiet: bool) -> None:
+    def answer(self, batches: Iterable[pd.DataFrame], quiet: bool) -> None:
         """Answer batches of people until they, or the user's patience, come to an end."""
         from stepladder.cli.progress import PeopleBar
         from stepladder.files import uninterrupted
@@ -171,14 +175,14 @@ class Run:
                 def reached(done: int, _: int) -> None:
                     bar.reached(self.people + done)
 
-                for people, names in batches:
+                for people in batches:
                     spent = time.monotonic() - began
                     left = self.time_budget and max(self.time_budget - spent, 1e-9)
                     found = self.method.recourse(people, progress=reached, time_budget=left)
                     found = replace(found, fingerprints=self.fingerprints, set_aside=self.set_aside)
                     with uninterrupted():
                         if self.results is not None:
-                            self.results.add(found, names)
+                            self.results.add(found)
                         self._count(found)
                     bar.reached(self.people)
         except KeyboardInterrupt:
@@ -189,7 +193,7 @@ class Run:
         from stepladder.metrics import each
 
         self.people += len(found.people)
-        self.outcomes.update(found.status["outcome"].to_pylist())
+        self.outcomes.update(found.status["outcome"].tolist())
         self.privacy = found.privacy
         for name, values in each(found.measured()).items():
             known = values[np.isfinite(values)]

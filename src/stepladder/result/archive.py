@@ -136,11 +136,9 @@ class Writer(ABC):
 
 def _run(result: Recourse) -> dict[str, Any]:
     """What holds for the whole run, and what is needed to read its rows again."""
-    from stepladder import __version__  # which imports all of the library
-
     return {
         "format": FORMAT,
-        "version": __version__,
+        "version": importlib.import_module("stepladder").__version__,  # loaded already
         "columns": list(result.template.columns),
         "frame": _described(result.template),
         "labels": {"dtype": str(result.people.dtype), "quoted": _are_quoted(result.people)},
@@ -184,8 +182,7 @@ def _own_points(result: Recourse) -> list[Floats | None]:
     expected = _encoded(result.space, np.concatenate([path.values for path in flat]))
     same = (points == expected) | (np.isnan(points) & np.isnan(expected))
     return [
-        None if is_same else point
-        for point, is_same in zip(points, same.all(axis=1), strict=True)
+        None if is_same else point for point, is_same in zip(points, same.all(axis=1), strict=True)
     ]
 
 
@@ -385,7 +382,7 @@ def _arrow_table(result: Recourse) -> Any:
     def of_rows(parts: Sequence[NDArray[Any]]) -> Any:
         return pyarrow.array(np.concatenate(parts) if parts else [], pyarrow.float64())
 
-    def of_paths(cells: Sequence[Any], kind: Any) -> Any:
+    def of_paths(cells: Any, kind: Any) -> Any:
         return pyarrow.array(cells, kind).take(np.repeat(np.arange(len(flat)), lengths))
 
     table = {
