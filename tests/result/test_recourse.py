@@ -553,6 +553,12 @@ def test_a_saved_result_can_be_read_by_others(result, tmp_path):
         assert mode == (tmp_path / "other").stat().st_mode  # what the umask says, no less
 
 
+@pytest.mark.parametrize("suffix", ["PARQUET", "Json"])
+def test_a_suffix_may_be_in_capitals(result, tmp_path, suffix):
+    result.save(tmp_path / f"plan.{suffix}")
+    assert_same(result, sl.Recourse.load(tmp_path / f"plan.{suffix}"))
+
+
 def test_saving_again_replaces_the_file(step, result, tmp_path):
     file = tmp_path / "plan.json"
     result.save(file)

@@ -26,7 +26,7 @@ def audit(
         Path,
         typer.Argument(
             metavar="RESULT",
-            help="What stepladder recourse wrote as .parquet, or Recourse.save.",
+            help="What stepladder recourse or Recourse.save wrote as .parquet or .json.",
         ),
     ],
     by: Annotated[

@@ -68,7 +68,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="And a report, a page ending in .html; --out is a .parquet then."),
+        typer.Option(help="And a report, an .html page; --out is a .parquet or .json then."),
     ] = None,
     limit: Limit = None,
     time_budget: TimeBudget = None,
@@ -97,8 +97,10 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
         check_result_name(out)
         not_read_from("--out", out, *read)
     if report is not None:
-        if out is None or out.suffix.lower() != ".parquet":
-            raise typer.BadParameter("--report is made of a result: give --out a .parquet file.")
+        if out is None or out.suffix.lower() == ".csv":
+            raise typer.BadParameter(
+                "--report is made of a result: give --out a .parquet or .json file."
+            )
         check_page("--report", report, out, *read)
     inputs = Inputs.read(
         model=model,

@@ -14,7 +14,7 @@ from stepladder.cli.inputs import names, not_read_from
 from stepladder.errors import ExtraError, FrameError, ModelError, listing, nearest
 
 RESULT = typer.Argument(
-    metavar="RESULT", help="What stepladder recourse wrote as .parquet, or Recourse.save."
+    metavar="RESULT", help="What stepladder recourse or Recourse.save wrote as .parquet or .json."
 )
 OUT = typer.Option(help="The page: a file ending in .html.")
 Date = Annotated[str | None, typer.Option(help="A date to put on it; none if left out.")]

@@ -52,13 +52,13 @@ RUN, TOTALS = b"stepladder.run", b"stepladder.totals"
 def save(result: Recourse, path: str | File) -> None:
     """Write to a `.parquet` or `.json` file; what was there stays until the new one is whole."""
     file = File(path)
-    if file.suffix not in WRITERS:
+    if file.suffix.lower() not in WRITERS:
         raise ResultError(
             f"Can't save to {file.name!r}: expected a name that ends in .parquet or .json. "
             "For CSV write one of the frames, such as result.final.to_csv(…)."
         )
     with replacing(file, "Can't save to") as unfinished, unfinished.open("wb") as stream:
-        writer = WRITERS[file.suffix](stream)
+        writer = WRITERS[file.suffix.lower()](stream)
         writer.add(result)
         writer.end()
 
@@ -69,7 +69,7 @@ def load(path: str | File) -> Recourse:
     if not file.is_file():
         raise ResultError(f"There is no result at {str(file)!r}.")
     try:
-        content = (_read_json if file.suffix == ".json" else _read_parquet)(file)
+        content = (_read_json if file.suffix.lower() == ".json" else _read_parquet)(file)
         found = content.run["format"]
         if found == FORMAT:
             return _result(content)
