@@ -672,6 +672,31 @@ def test_a_tampered_file_is_refused(result, tmp_path, where, wrong):
         sl.Recourse.load(file)
 
 
+@pytest.mark.parametrize(
+    "tampered",
+    [
+        lambda table: table.slice(1),
+        lambda table: table.slice(0, 4),
+        lambda table: table.take(list(range(len(table)))[::-1]),
+        lambda table: table.drop_columns(["outcome"]),
+        lambda table: table.set_column(0, "person", table["point"]),
+        lambda table: table.set_column(3, table.column_names[3], table["outcome"]),
+        lambda table: table.replace_schema_metadata(None),
+    ],
+    ids=["no start", "fewer", "reversed", "no outcome", "odd people", "odd rows", "no run"],
+)
+def test_tampered_parquet_is_refused(result, tmp_path, tampered):
+    file = tmp_path / "plan.parquet"
+    result.save(file)
+    with pyarrow.parquet.ParquetFile(file) as opened:
+        table, metadata = opened.read(), opened.metadata.metadata
+    totals = {key: value for key, value in metadata.items() if key == b"stepladder.totals"}
+    table = tampered(table.replace_schema_metadata({**table.schema.metadata, **totals}))
+    pyarrow.parquet.write_table(table, file)
+    with pytest.raises(ResultError, match="isn't a result that can be read back"):
+        sl.Recourse.load(file)
+
+
 def test_a_result_of_a_later_format_is_refused(result, tmp_path):
     file = tmp_path / "plan.json"
     result.save(file)
