@@ -46,6 +46,20 @@ def writing(file: Path, failing: str = "Can't write to") -> Iterator[None]:
         ) from error
 
 
+def write_text(text: str, file: Path) -> None:
+    """Write a text file, whole or not at all."""
+    with replacing(file) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+
+
+def check_place(file: Path) -> None:
+    """Refuse a file that couldn't be written, before the work is done that it's for."""
+    probe = beside(file)
+    with writing(file):
+        probe.touch()
+        probe.unlink()
+
+
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Ctrl-C waits until this is done."""

@@ -71,10 +71,10 @@ def stepladder(*arguments: object):
     return CliRunner().invoke(app, [*map(str, arguments)])
 
 
-def streamed(**changed: object) -> Path:
-    shown = stepladder("recourse", *options(out="plan.parquet", **changed), "--quiet")
+def streamed(ending: str = ".parquet", **changed: object) -> Path:
+    shown = stepladder("recourse", *options(out=f"plan{ending}", **changed), "--quiet")
     assert shown.exit_code in (0, 3), shown.output
-    return Path("plan.parquet")
+    return Path(f"plan{ending}")
 
 
 def expected(people: pd.DataFrame, *, schema: sl.Schema = SCHEMA) -> sl.Recourse:
@@ -95,8 +95,10 @@ def files(folder: Path) -> set[str]:
 # ---- what `stepladder recourse` wrote, in Python ----------------------------------------------
 
 
-def test_a_streamed_result_loads_as_what_the_library_gives(folder, table):
-    loaded = sl.Recourse.load(streamed())
+@pytest.mark.parametrize("ending", [".parquet", ".json"])
+def test_a_streamed_result_loads_as_what_the_library_gives(folder, table, ending, monkeypatch):
+    monkeypatch.setattr(inputs, "AT_A_TIME", 7)
+    loaded = sl.Recourse.load(streamed(ending))
     result = expected(table(40).drop(columns=ASIDE))
     pd.testing.assert_frame_equal(loaded.final, result.final)
     pd.testing.assert_frame_equal(loaded.paths, result.paths)
@@ -104,12 +106,14 @@ def test_a_streamed_result_loads_as_what_the_library_gives(folder, table):
     pd.testing.assert_frame_equal(loaded.status, result.status)
     assert (loaded.settings, loaded.reference) == (result.settings, result.reference)
     assert loaded.goal == result.goal
-    assert np.isnan(loaded.nearness).all()
+    np.testing.assert_array_equal(loaded.nearness, result.nearness)
+    assert loaded.asked["rows"] == result.asked["rows"]
     loaded.save("again.parquet")
     pd.testing.assert_frame_equal(sl.Recourse.load("again.parquet").final, result.final)
 
 
-def test_missing_values_other_names_and_features_named_like_columns_load_too(folder, table):
+@pytest.mark.parametrize("ending", [".parquet", ".json"])
+def test_missing_values_other_names_and_features_named_like_columns_load_too(folder, table, ending):
     renamed = {"debt": "score", "age": "steps"}
     features = [
         sl.Numeric("income"),
@@ -124,7 +128,7 @@ def test_missing_values_other_names_and_features_named_like_columns_load_too(fol
     people.loc["b", "income"] = np.nan
     people.loc["d", "job"] = None
     people.to_parquet("people.parquet")
-    loaded = sl.Recourse.load(streamed())
+    loaded = sl.Recourse.load(streamed(ending))
     result = expected(people, schema=sl.Schema(features))
     pd.testing.assert_frame_equal(loaded.final, result.final, check_dtype=False)
     assert list(loaded.status["outcome"]).count("missing_value") == 2
@@ -213,7 +217,7 @@ def test_when_nobody_who_asked_has_a_path_the_exit_is_3(folder, table):
         (["none.parquet", "--by", "job"], "There is no result at 'none.parquet'."),
         (["people.parquet", "--by", "job"], "isn't a result that can be read back"),
         (["schema.yaml", "--by", "job"], "isn't a result that can be read back"),
-        (["plan.json", "--by", "job"], "the .parquet of stepladder recourse"),
+        (["plan.csv", "--by", "job"], ".parquet or .json file of result.save() or stepladder rec"),
         (["plan.parquet", "--by", "jobs"], "no feature of the schema. Did you mean 'job'?"),
         (["plan.parquet", "--by", "sex"], "comes with its table: --groups TABLE."),
         (
@@ -236,7 +240,7 @@ def test_when_nobody_who_asked_has_a_path_the_exit_is_3(folder, table):
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(folder, more, said, table):
     streamed()
-    assert stepladder("recourse", *options(out="plan.json"), "--quiet").exit_code == 0
+    assert stepladder("recourse", *options(out="plan.csv"), "--quiet").exit_code == 0
     table(3)[["sex"]].assign(sex="f").to_csv("few.csv", index=False)
     before = files(folder)
     out = [] if "--out" in more else ["--out", "audit.json"]

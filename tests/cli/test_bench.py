@@ -114,7 +114,7 @@ def test_a_table_in_latex_goes_to_a_file(published, tmp_path):
         (["--table", "nois"], "Error: There is no table 'nois'. Did you mean 'noise'?"),
         (["--table", "noise", "--metric", "success"], "Error: --metric chooses columns of"),
         (["--table", "sweep", "--metric", "sucess"], "Error: There is no metric 'sucess'"),
-        (["--out", "/proc/no/t.md"], "Error: /proc/no/t.md can't be written"),
+        (["--out", "/proc/no/t.md"], "Error: Can't write to '/proc/no/t.md': "),
     ],
 )
 def test_what_cannot_be_shown_is_one_sentence(published, arguments, said):

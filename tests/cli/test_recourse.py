@@ -13,12 +13,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from pyarrow import parquet
+from pyarrow import csv, parquet
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -150,17 +151,18 @@ def test_parquet_holds_every_row_of_every_path(folder, monkeypatch, table):
     assert stepladder("--out", "plan.parquet").exit_code == 0
     kept = parquet.read_table("plan.parquet")
     result = expected(table(40))
-    rows = kept.to_pandas().drop(columns=["outcome", "reason"])
+    rows = kept.to_pandas().drop(columns=["outcome", "reason", "nearness", "point"])
     pd.testing.assert_frame_equal(rows, result.paths, check_dtype=False)
     ends = kept.to_pandas().groupby(["person", "path"]).last().reset_index()
     assert ends["outcome"].tolist() == result.final["outcome"].tolist()
-    facts = json.loads(kept.schema.metadata[b"stepladder.result.recourse"])
+    facts = json.loads(kept.schema.metadata[b"stepladder.run"])
     assert facts["settings"]["method"] == "StEP"
     assert facts["goal"]["threshold"] == 0.6
 
 
-def test_a_report_comes_with_the_result_when_asked_for(folder):
-    shown = stepladder("--out", "plan.parquet", "--report", "report.html")
+@pytest.mark.parametrize("ending", [".parquet", ".json"])
+def test_a_report_comes_with_the_result_when_asked_for(folder, ending):
+    shown = stepladder("--out", f"plan{ending}", "--report", "report.html")
     assert shown.exit_code == 0, shown.output
     assert "The report is in report.html." in shown.stderr
     page = Path("report.html").read_text(encoding="utf-8")
@@ -172,8 +174,8 @@ def test_a_report_comes_with_the_result_when_asked_for(folder):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--out", "plan.csv", "--report", "r.html"], "give --out a .parquet file."),
-        (["--report", "r.html"], "give --out a .parquet file."),
+        (["--out", "plan.csv", "--report", "r.html"], "give --out a .parquet or .json file."),
+        (["--report", "r.html"], "give --out a .parquet or .json file."),
         (["--out", "plan.parquet", "--report", "r.pdf"], "expected a name that ends in .html."),
         (["--out", "plan.parquet", "--report", "no/r.html"], "Can't write to 'no/r.html': No such"),
     ],
@@ -410,6 +412,104 @@ def test_what_is_wrong_with_the_inputs_is_said_before_anything_is_paid(folder, t
         assert files(folder) == before
 
 
+# ---- how often files are read -----------------------------------------------------------------
+
+
+@pytest.fixture
+def reads(monkeypatch) -> Counter[str]:
+    """How often all rows of each file were read so far; opening one for its columns isn't that."""
+    counted: Counter[str] = Counter()
+    opened: dict[int, str] = {}
+
+    class Counted(parquet.ParquetFile):
+        def __init__(self, file, *rest, **more):
+            opened[id(self)] = Path(file).name
+            super().__init__(file, *rest, **more)
+
+        def read(self, *rest, **more):
+            counted[opened[id(self)]] += 1
+            return super().read(*rest, **more)
+
+        def iter_batches(self, *rest, **more):
+            counted[opened[id(self)]] += 1
+            return super().iter_batches(*rest, **more)
+
+    def counting(function):
+        def read(file, *rest, **more):
+            counted.update([file.name] if file.parent == Path() else [])  # what libraries read
+            return function(file, *rest, **more)
+
+        return read
+
+    monkeypatch.setattr(parquet, "ParquetFile", Counted)
+    monkeypatch.setattr(csv, "read_csv", counting(csv.read_csv))
+    monkeypatch.setattr(csv, "open_csv", counting(csv.open_csv))
+    monkeypatch.setattr(Path, "read_text", counting(Path.read_text))
+    return counted
+
+
+def test_files_are_read_once_and_people_once_more_to_check_them_first(folder, reads, table):
+    table(40).assign(who=range(40)).to_parquet("people.parquet")
+    wanted = ["--labels", "approved", "--desired", "yes"]
+    shown = stepladder(*wanted, "--id", "who", "--out", "plan.parquet")
+    assert shown.exit_code == 0, shown.output
+    assert reads == {"data.parquet": 1, "schema.yaml": 1, "people.parquet": 2}
+
+
+def test_of_a_csv_the_head_is_read_besides(folder, reads, table):
+    table(300, seed=0).to_csv("data.csv", index=False)
+    table(40).to_csv("people.csv", index=False)
+    assert stepladder("--out", "plan.csv", data="data.csv", people="people.csv").exit_code == 0
+    assert reads == {"data.csv": 1 + 1, "schema.yaml": 1, "people.csv": 1 + 2}
+
+
+def test_a_walk_reads_each_file_once(folder, reads):
+    shown = CliRunner().invoke(app, ["walk", *arguments("--person", 7)[1:]], input="quit\n")
+    assert shown.exit_code == 0, shown.output
+    assert reads == {"data.parquet": 1, "schema.yaml": 1, "people.parquet": 1}
+
+
+def test_a_schema_is_guessed_from_a_table_that_is_read_once(folder, reads, table):
+    table(40).astype({"job": "category"}).to_parquet("data.parquet")
+    assert CliRunner().invoke(app, ["schema", "data.parquet"]).exit_code == 0
+    assert reads == {"data.parquet": 1}
+
+
+def test_a_person_s_name_is_checked_where_a_batch_ends(folder, monkeypatch, table):
+    monkeypatch.setattr(inputs, "AT_A_TIME", 7)
+    table(40).assign(who=[*range(39), 3]).to_parquet("people.parquet")
+    shown = stepladder("--id", "who", "--quiet")
+    assert "More than one person is called '3' by the column 'who'" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("names", "kept"),
+    [
+        (pd.date_range("2024-02-27", periods=4), pd.date_range("2024-02-27", periods=4)),
+        ([1.5, 2.5, 3.5, 4.5], [1.5, 2.5, 3.5, 4.5]),
+        (pd.Categorical(list("abcd")), list("abcd")),
+        ([b"a", b"b", b"c", b"d"], ["b'a'", "b'b'", "b'c'", "b'd'"]),
+    ],
+    ids=["dates", "numbers", "categories", "bytes"],
+)
+@pytest.mark.parametrize("ending", [".parquet", ".json"])
+def test_people_may_be_called_by_all_that_a_table_holds(folder, table, names, kept, ending):
+    table(4).assign(who=names).to_parquet("people.parquet")
+    assert stepladder("--id", "who", "--out", f"plan{ending}").exit_code == 0
+    assert sl.Recourse.load(f"plan{ending}").status["person"].tolist() == list(kept)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".json", ".csv"])
+def test_the_published_method_leaves_whole_numbers_unrounded(folder, table, ending):
+    rules = [sl.Numeric("income", integer=True, typical=(0, 60)), *SCHEMA.features[1:]]
+    sl.Schema(rules).save("schema.yaml")
+    table(40).astype({"income": int}).to_parquet("people.parquet")
+    shown = stepladder("--method", "step.published", "--out", f"plan{ending}")
+    assert shown.exit_code == 0, shown.output
+    kept = pd.read_csv("plan.csv") if ending == ".csv" else sl.Recourse.load(f"plan{ending}").final
+    assert (kept["income"] % 1 != 0).any()
+
+
 # ---- bad input --------------------------------------------------------------------------------
 
 
@@ -525,7 +625,7 @@ def test_an_index_that_calls_people_the_same_is_refused(folder, table):
 
 
 def test_names_that_only_share_a_hash_are_told_apart(folder, table, monkeypatch):
-    monkeypatch.setattr("stepladder.cli.files.hash", len, raising=False)
+    monkeypatch.setattr("stepladder.cli.tablefile.hash", len, raising=False)
     table(40).assign(who=[f"p{i}" for i in range(40)]).to_parquet("people.parquet")
     assert stepladder("--id", "who", "--quiet").exit_code == 0
 

@@ -70,6 +70,11 @@ def test_a_list_of_features_takes_commas_and_and():
     assert [SCHEMA.names[where] for where in places(SCHEMA, said)] == ["income", "term", "home"]
 
 
+def test_a_list_of_features_takes_no_values():
+    with pytest.raises(ParameterError, match=r"no feature called 'income 5'\. Did you mean"):
+        places(SCHEMA, "loan, income 5")
+
+
 def test_a_name_comes_before_a_label_and_a_shared_label_is_no_name():
     one, two, three = (
         sl.Numeric("a", label="b"),

@@ -12,8 +12,8 @@ report.py    `stepladder report` and `stepladder letter`
 bench.py     `stepladder bench …`
 groups.py    what people are compared by
 inputs.py    a model, its tables and its schema, as commands are given them
-files.py     tables from files
-results.py   results into files, batch by batch
+tablefile.py a table in a file, whole or batch by batch
+results.py   where results go, batch by batch
 progress.py  how a long run shows itself
 """
 

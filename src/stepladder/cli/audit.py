@@ -26,7 +26,7 @@ def audit(
         Path,
         typer.Argument(
             metavar="RESULT",
-            help="What stepladder recourse wrote as .parquet, or Recourse.save.",
+            help="What stepladder recourse or Recourse.save wrote as .parquet or .json.",
         ),
     ],
     by: Annotated[
@@ -74,7 +74,7 @@ def audit(
 
 
 def _check_out(out: Path, *read: Path | None) -> None:
-    from stepladder.cli.files import check_place
+    from stepladder.files import check_place
 
     if out.suffix.lower() not in AUDITS:
         raise ResultError(
@@ -86,7 +86,7 @@ def _check_out(out: Path, *read: Path | None) -> None:
 
 
 def _write(made: Audit, out: Path) -> None:
-    from stepladder.cli.files import write_text
+    from stepladder.files import write_text
 
     told = made.to_dict()
     if out.suffix.lower() == ".csv":

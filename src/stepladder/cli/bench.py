@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stepladder.cli import Exit
 from stepladder.errors import ParameterError, listing, nearest
+from stepladder.files import write_text, writing
 
 if TYPE_CHECKING:
     from stepladder.bench.compare import Line, Reason
@@ -77,11 +79,11 @@ def run(
             "the same command goes on from there.",
             err=True,
         )
-        raise typer.Exit(130) from error
+        raise typer.Exit(Exit.INTERRUPTED) from error
     failed = f", {bar.failed} of them failed" if bar.failed else ""
     typer.echo(f"{cells(bar.ran)} run{failed}. See them: stepladder bench table {_quoted(folder)}")
     if bar.ran and bar.failed == bar.ran and not bar.before:
-        raise typer.Exit(1)
+        raise typer.Exit(Exit.ERROR)
 
 
 @app.command()
@@ -205,11 +207,9 @@ def _put(words: str, out: Path | None) -> None:
     if out is None:
         typer.echo(words, nl=False)
         return
-    try:
+    with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(words, encoding="utf-8")
-    except OSError as error:
-        raise ParameterError(f"{out} can't be written: {error.strerror or error}.") from error
+    write_text(words, out)
     typer.echo(f"Written to {out}.", err=True)
 
 

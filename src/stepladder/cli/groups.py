@@ -12,7 +12,7 @@ import typer
 from stepladder.errors import ColumnError, FrameError, nearest
 
 if TYPE_CHECKING:
-    from stepladder.cli.files import Table
+    from stepladder.cli.tablefile import TableFile
     from stepladder.result.recourse import Recourse
 
 Groups = Annotated[
@@ -23,22 +23,22 @@ Identity = Annotated[
 ]
 
 
-def opened(groups: Path | None, identity: str | None) -> Table | None:
+def opened(groups: Path | None, identity: str | None) -> TableFile | None:
     """The table of --groups, once it has the column that --id names."""
-    from stepladder.cli.files import Table
+    from stepladder.cli.tablefile import TableFile
 
     if groups is None:
         if identity is not None:
             raise typer.BadParameter("--id names a column of --groups; give that too.")
         return None
-    table = Table(groups)
+    table = TableFile(groups)
     if identity and identity != table.index:
         table.require([identity], "--id")
     return table
 
 
 def grouped(
-    found: Recourse, wanted: list[str], table: Table | None, identity: str | None
+    found: Recourse, wanted: list[str], table: TableFile | None, identity: str | None
 ) -> list[str] | dict[str, list[Any]]:
     """What --by names, as `audit` takes it: columns of the table, or else features."""
     known = found.space.schema.names
@@ -69,7 +69,7 @@ def _today(found: Recourse, name: str) -> list[Any]:
 
 
 def _columns(
-    found: Recourse, table: Table, wanted: list[str], identity: str | None
+    found: Recourse, table: TableFile, wanted: list[str], identity: str | None
 ) -> dict[str, list[Any]]:
     """Columns of a table, with a value for each person of the result, matched by what they're
     called: as in `stepladder recourse`, by --id, the index of a pandas frame, or 0, 1, 2, …"""

@@ -13,7 +13,9 @@ import typer
 from stepladder.errors import EmptyFrameError, SchemaError, listing
 
 if TYPE_CHECKING:
-    from stepladder.cli.files import Table
+    import pandas as pd
+
+    from stepladder.cli.tablefile import TableFile
     from stepladder.methods.base import Method
     from stepladder.model.goal import Goal
     from stepladder.privacy.accountant import Budget
@@ -112,8 +114,8 @@ class Inputs:
     """A model, its tables and what is wanted of it: all there, and fit for one another."""
 
     rules: Schema
-    reference: Table
-    waiting: Table | None
+    reference: TableFile
+    waiting: TableFile | None
     """the people who want a path"""
     labels: str | None
     named: str
@@ -138,7 +140,7 @@ class Inputs:
         quiet: bool = False,
     ) -> Inputs:
         """Open everything that was named."""
-        from stepladder.cli.files import Table
+        from stepladder.cli.tablefile import TableFile
         from stepladder.model.goal import Goal
         from stepladder.model.loading import load
 
@@ -147,7 +149,8 @@ class Inputs:
             raise typer.BadParameter(
                 f"--labels {labels} is a feature in {schema}; take it out there."
             )
-        reference, waiting = Table(data), None if people is None else Table(people)
+        reference = TableFile(data)
+        waiting = None if people is None else TableFile(people)
         for table in (reference, waiting):
             if table is not None:
                 table.require(rules.columns, "the schema")
@@ -167,67 +170,80 @@ class Inputs:
         assert self.waiting is not None
         return _aside(self.rules, self.waiting, identity)
 
-    def space(self, *, public: bool) -> Space:
-        """The space of the reference table, once that and the model fit the schema.
+    def rows(self) -> pd.DataFrame:
+        """The reference table, with the labels if there are any: read here, and nowhere else."""
+        rows = self.reference.frame(self.rules, [self.labels] if self.labels else [])
+        if not len(rows):
+            raise EmptyFrameError(f"{str(self.reference.file)!r} has no rows.")
+        return rows
 
-        A `public` one learns nothing from the table: see `Space.from_schema`.
+    def space(self, rows: pd.DataFrame, *, public: bool) -> Space:
+        """The space of the reference rows, once they and the model fit the schema.
+
+        A `public` one learns nothing from them: see `Space.from_schema`.
         """
         from stepladder.model.scorer import Scorer
         from stepladder.table.space import Space
 
-        frame = self.reference.frame(self.rules)
-        if not len(frame):
-            raise EmptyFrameError(f"{str(self.reference.file)!r} has no rows.")
         with self.reference.blamed():
             make = Space.from_schema if public else Space.fit
-            space = make(self.rules, frame)
-            values = space.read(frame, allow_missing=True)
+            space = make(self.rules, rows)
+            values = space.read(rows, allow_missing=True)
         whole = values[~np.isnan(values).any(axis=1)]
         Scorer(self.model, space, self.goal).score(whole[:1])
         return space
 
     def people(
         self, space: Space, identity: str | None, limit: int | None
-    ) -> Iterator[tuple[Any, Any]]:
-        """(people, what they're called), some at a time; levels are read as the space has them."""
+    ) -> Iterator[pd.DataFrame]:
+        """The people, some at a time; levels are read as the space has them."""
         assert self.waiting is not None
-        return self.waiting.batches(space.schema, identity, AT_A_TIME, limit)
+        return self.waiting.people(space.schema, identity, AT_A_TIME, limit)
 
     def check_people(self, space: Space, identity: str | None, limit: int | None) -> int:
-        """Refuse people who can't be answered, before anything is begun or paid for; count them."""
+        """Refuse people who can't be answered, before anything is begun or paid for; count them.
+
+        So their table is read twice: everyone has to be checked before the first is answered, and
+        there may be more of them than memory has room for.
+        """
         from stepladder.table.feasible import Feasible
 
-        table = self.waiting
+        table, hashes = self.waiting, []
         assert table is not None
-        table.check_names(self.rules, identity, limit)
-        count = 0
-        for people, called in self.people(space, identity, limit):
-            labels = np.asarray(called.to_pylist(), dtype=object)
+        for people in self.people(space, identity, limit):
+            hashes.append(table.hashed(people, identity))
             with table.blamed():
                 values = space.read(people, allow_missing=True)
                 whole = ~np.isnan(values).any(axis=1)
-                Feasible.around(space, values[whole], labels[whole])
-            count += len(values)
+                Feasible.around(space, values[whole], people.index.to_numpy()[whole])
+        count = sum(map(len, hashes))
         if not count:
             raise EmptyFrameError(f"{str(table.file)!r} has no rows.")
+        table.check_names(hashes, space.schema, identity, limit)
         return count
 
-    def fingerprints(self, space: Space) -> dict[str, str]:
+    def fingerprints(self, space: Space, rows: pd.DataFrame) -> dict[str, str]:
         """Of the model's file, if it's one, and of the reference rows, if they aren't private."""
         from stepladder.result.provenance import data_hash, model_hash
 
         known = {"model": model_hash(self.named)} if Path(self.named).is_file() else {}
         if not space.public:
-            known["data"] = data_hash(self.reference.frame(space.schema))
+            known["data"] = data_hash(self._without_labels(rows))
         return known
 
-    def fit(self, method: Method, space: Space) -> None:
-        frame = self.reference.frame(self.rules, [self.labels] if self.labels else [])
-        carried = frame.pop(self.labels) if self.labels else None
+    def fit(self, method: Method, space: Space, rows: pd.DataFrame) -> None:
         with self.reference.blamed():
             method.fit(
-                frame, self.model, schema=self.rules, goal=self.goal, labels=carried, space=space
+                self._without_labels(rows),
+                self.model,
+                schema=self.rules,
+                goal=self.goal,
+                labels=rows[self.labels] if self.labels else None,
+                space=space,
             )
+
+    def _without_labels(self, rows: pd.DataFrame) -> pd.DataFrame:
+        return rows.drop(columns=self.labels) if self.labels else rows
 
 
 def _schema(file: Path) -> Schema:
@@ -240,7 +256,7 @@ def _schema(file: Path) -> Schema:
     return Schema.load(file)
 
 
-def _aside(rules: Schema, table: Table, used: str | None) -> tuple[str, ...]:
+def _aside(rules: Schema, table: TableFile, used: str | None) -> tuple[str, ...]:
     """The columns of a table that are neither in the schema nor used otherwise."""
     return tuple(column for column in rules.set_aside(table.columns) if column != used)
 

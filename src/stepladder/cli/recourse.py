@@ -44,6 +44,8 @@ from stepladder.cli.inputs import (
 from stepladder.cli.report import check_page
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from stepladder.cli.results import Results
     from stepladder.methods.base import Method
     from stepladder.result.recourse import Recourse
@@ -66,7 +68,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="And a report, a page ending in .html; --out is a .parquet then."),
+        typer.Option(help="And a report, an .html page; --out is a .parquet or .json then."),
     ] = None,
     limit: Limit = None,
     time_budget: TimeBudget = None,
@@ -95,8 +97,10 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
         check_result_name(out)
         not_read_from("--out", out, *read)
     if report is not None:
-        if out is None or out.suffix.lower() != ".parquet":
-            raise typer.BadParameter("--report is made of a result: give --out a .parquet file.")
+        if out is None or out.suffix.lower() == ".csv":
+            raise typer.BadParameter(
+                "--report is made of a result: give --out a .parquet or .json file."
+            )
         check_page("--report", report, out, *read)
     inputs = Inputs.read(
         model=model,
@@ -111,14 +115,16 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
         trust_pickle=trust_pickle,
         quiet=quiet,
     )
-    space = inputs.space(public=private)
+    rows = inputs.rows()
+    space = inputs.space(rows, public=private)
     total = inputs.check_people(space, identity, limit)
     with nullcontext() if out is None else Results(out) as results:
         paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
         chosen = method_of(method, paths, paid)
-        inputs.fit(chosen, space)
-        aside = inputs.set_aside(identity)
-        run = Run(chosen, results, inputs.fingerprints(space), aside, total, time_budget)
+        inputs.fit(chosen, space, rows)
+        fingerprints, aside = inputs.fingerprints(space, rows), inputs.set_aside(identity)
+        del rows  # there may be many, and answering needs them no more
+        run = Run(chosen, results, fingerprints, aside, total, time_budget)
         run.answer(inputs.people(space, identity, limit), quiet)
         place = None if results is None or not run.people else results.keep(partial=run.stopped)
     if as_json:
@@ -159,7 +165,7 @@ class Run:
     """how many those are"""
     privacy: Any = None
 
-    def answer(self, batches: Iterable[tuple[Any, Any]], quiet: bool) -> None:
+    def answer(self, batches: Iterable[pd.DataFrame], quiet: bool) -> None:
         """Answer batches of people until they, or the user's patience, come to an end."""
         from rich.console import Console
 
@@ -174,14 +180,14 @@ class Run:
                 def reached(done: int, _: int) -> None:
                     bar.reached(self.people + done)
 
-                for people, names in batches:
+                for people in batches:
                     spent = time.monotonic() - began
                     left = self.time_budget and max(self.time_budget - spent, 1e-9)
                     found = self.method.recourse(people, progress=reached, time_budget=left)
                     found = replace(found, fingerprints=self.fingerprints, set_aside=self.set_aside)
                     with uninterrupted():
                         if self.results is not None:
-                            self.results.add(found, names)
+                            self.results.add(found)
                         self._count(found)
                     bar.reached(self.people)
         except KeyboardInterrupt:
@@ -192,7 +198,7 @@ class Run:
         from stepladder.metrics import each
 
         self.people += len(found.people)
-        self.outcomes.update(found.status["outcome"].to_pylist())
+        self.outcomes.update(found.status["outcome"].tolist())
         self.privacy = found.privacy
         for name, values in each(found.measured()).items():
             known = values[np.isfinite(values)]

@@ -14,7 +14,7 @@ from stepladder.cli.inputs import names, not_read_from
 from stepladder.errors import ExtraError, FrameError, ModelError, listing, nearest
 
 RESULT = typer.Argument(
-    metavar="RESULT", help="What stepladder recourse wrote as .parquet, or Recourse.save."
+    metavar="RESULT", help="What stepladder recourse or Recourse.save wrote as .parquet or .json."
 )
 OUT = typer.Option(help="The page: a file ending in .html.")
 Date = Annotated[str | None, typer.Option(help="A date to put on it; none if left out.")]
@@ -40,7 +40,7 @@ def report(
     date: Date = None,
 ) -> None:
     """Make a report of a result: one HTML page, for whoever has to judge it."""
-    from stepladder.cli.files import Table
+    from stepladder.cli.tablefile import TableFile
     from stepladder.result.recourse import Recourse
     from stepladder.view import report as view
 
@@ -54,7 +54,7 @@ def report(
     found = Recourse.load(result)
     rows = None
     if data is not None:
-        table = Table(data)
+        table = TableFile(data)
         table.require(found.space.schema.columns, "the result")
         rows = table.frame(found.space.schema)
     page = view.report(
@@ -105,7 +105,7 @@ def letter(
 
 def check_page(option: str, page: Path, *read: Path | str | None) -> None:
     """Refuse a file that a page couldn't be written to, before the page is made."""
-    from stepladder.cli.files import check_place
+    from stepladder.files import check_place
     from stepladder.view.page import check_name
 
     for package in ("jinja2", "altair", "vl_convert"):

@@ -18,7 +18,6 @@ from stepladder.errors import (
 )
 
 if TYPE_CHECKING:
-    from stepladder.cli.files import Table
     from stepladder.table.feature import Feature
     from stepladder.table.schema import Schema
 
@@ -70,12 +69,13 @@ def schema(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Guess the schema of a table and write it as YAML, to be checked and edited."""
-    from stepladder.cli.files import Table, write_text
+    from stepladder.cli.tablefile import TableFile
+    from stepladder.files import write_text
     from stepladder.table.schema import Schema
 
     if out is not None and out.exists() and not force:
         raise ResultError(f"{str(out)!r} is there already; replace it with --force.")
-    opened, left_out = Table(table), names(leave_out)
+    opened, left_out = TableFile(table), names(leave_out)
     opened.require(left_out, "--leave-out")
     frame = opened.frame().drop(columns=left_out)
     if not len(frame):
@@ -86,10 +86,10 @@ def schema(
             never=names(never),
             increase=names(increase),
             decrease=names(decrease),
-            categorical=_unordered(opened, frame),
+            categorical=_unordered(opened.empty, frame),
         )
     except (DtypeError, MissingValueError) as error:
-        unfit = [name for name in frame if not _fits(frame[[name]])]
+        unfit = [name for name in frame.columns if not _fits(frame[[name]])]
         way_out = f"To drop it here: --leave-out {','.join([*left_out, *unfit])}"
         raise type(error)(f"{error} {way_out}") from error
     text = _commented(guessed, frame, table.name)
@@ -107,15 +107,12 @@ def schema(
         )
 
 
-def _unordered(table: Table, frame: Any) -> list[str]:
+def _unordered(table: Any, frame: Any) -> list[str]:
     """The columns without an order of which pandas may say otherwise: those of polars' Enum."""
     from stepladder.table import frames
 
     levelled = [name for name in frame if frame[name].dtype == "category"]
-    if not levelled:
-        return []
-    read = frames.read(table.read(levelled))
-    return [name for name in levelled if frames.order(read, name) is None]
+    return [name for name in levelled if frames.order(frames.read(table), name) is None]
 
 
 def _fits(column: Any) -> bool:

@@ -16,9 +16,8 @@ import pandas as pd
 import typer
 
 from stepladder.cli import Exit, typed
-from stepladder.cli.files import write_text
 from stepladder.errors import ParameterError, StepladderError, nearest
-from stepladder.files import uninterrupted
+from stepladder.files import uninterrupted, write_text
 from stepladder.methods.step import StEP
 from stepladder.methods.step.why import why_not
 from stepladder.methods.walk import Walk

@@ -66,13 +66,8 @@ def places(schema: Schema, said: str) -> list[int]:
     if not said:
         known = listing((f.label for f in schema.features), MOST)
         raise ParameterError(f"Which feature? There are {known}.")
-    each = re.compile(rf"({QUOTE}(?:{_names(schema)}){QUOTE})(?:[,;\s]*$|{AND})", re.IGNORECASE)
-    found, at = list[int](), 0
-    while at < len(said):
-        name = each.match(said, at)
-        found.append(place(schema, said[at:] if name is None else name[1]))
-        at = len(said) if name is None else name.end()
-    return list(dict.fromkeys(found))
+    named = (f"{name} {more}".strip() for name, more in _split(schema, said))
+    return list(dict.fromkeys(place(schema, name) for name in named))
 
 
 def begins_with_feature(schema: Schema, said: str) -> bool:
@@ -81,19 +76,9 @@ def begins_with_feature(schema: Schema, said: str) -> bool:
 
 def pairs(schema: Schema, said: str) -> Iterator[tuple[int, str]]:
     """The features that a line tells of, each once, and what it says of each."""
-    start, seen = _start(schema), set[int]()
-    pair = re.compile(
-        rf"{QUOTE}(?P<name>{_names(schema)}){QUOTE}(?:\s*[=:]\s*|\s+|(?=[,;]|$))"
-        rf"(?P<value>{QUOTED}|.*?)"
-        rf"(?:[,;\s]*$|(?:{AND})(?={start})|\s+(?={start}\s*=))",
-        re.IGNORECASE,
-    )
-    at = 0
-    while at < len(said):
-        found = pair.match(said, at)
-        if found is None:
-            raise _no_feature(schema, said[at:])
-        where, value = place(schema, found["name"]), found["value"]
+    seen = set[int]()
+    for name, value in _split(schema, said):
+        where = place(schema, name)
         feature = schema.features[where]
         if isinstance(feature, Numeric):  # what follows the comma isn't part of a number
             _, *more = re.split(r"[,;]\s*(?=[^\W\d])", value, maxsplit=1)
@@ -103,6 +88,23 @@ def pairs(schema: Schema, said: str) -> Iterator[tuple[int, str]]:
             raise ParameterError(f"The line tells of {feature.label} twice. Say it once.")
         seen.add(where)
         yield where, value
+
+
+def _split(schema: Schema, said: str) -> Iterator[tuple[str, str]]:
+    """The names of features in a line, and what stands behind each, up to the next."""
+    start = _start(schema)
+    pair = re.compile(
+        rf"{QUOTE}(?P<name>{_names(schema)}){QUOTE}"
+        rf"(?:\s*[=:]\s*|(?={AND}|[,;]|$)|\s+)(?P<value>{QUOTED}|.*?)"
+        rf"(?:[,;\s]*$|(?:{AND})(?={start})|\s+(?={start}\s*=))",
+        re.IGNORECASE,
+    )
+    at = 0
+    while at < len(said):
+        found = pair.match(said, at)
+        if found is None:
+            raise _no_feature(schema, said[at:])
+        yield found["name"], found["value"]
         at = found.end()
 
 

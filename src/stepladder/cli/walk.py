@@ -82,9 +82,9 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
     In a terminal it asks; else it reads a command a line from stdin, and stops at one that it
     can't follow. Each event is kept as it happens, so that the walk can be resumed.
     """
-    from stepladder.cli.files import check_place
     from stepladder.cli.session import Session
     from stepladder.cli.typed import place as place_of
+    from stepladder.files import check_place
     from stepladder.methods.step import StEP
     from stepladder.privacy.pay import PayPerDirection
 
@@ -123,7 +123,8 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
         trust_pickle=trust_pickle,
     )
     locked = [inputs.rules.names[place_of(inputs.rules, name)] for name in names(lock)]
-    space = inputs.space(public=private)
+    rows = inputs.rows()
+    space = inputs.space(rows, public=private)
     if person is not None:
         told = _person(inputs, space, identity, person)
     elif row is not None and told is not None:
@@ -135,7 +136,8 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
     _say_paid_again(paid, place)
     step = method_of("step", paths, paid)
     assert isinstance(step, StEP)
-    inputs.fit(step, space)
+    inputs.fit(step, space, rows)
+    del rows  # there may be many, and a walk may take an hour
     try:
         walked = step.walk(told) if begun is None else step.resume(begun)
     except ResultError as error:
@@ -191,13 +193,13 @@ def _check_row(row: dict[str, Any], rules: Schema, file: Path) -> None:
 
 
 def _person(inputs: Inputs, space: Space, identity: str | None, wanted: str) -> Any:
-    """The row of whoever is called so: a PyArrow table of one."""
+    """The row of whoever is called so: a frame of one."""
     assert inputs.waiting is not None
     found, known = [], list[str]()
-    for people, called in inputs.people(space, identity, None):
-        said = [str(name) for name in called.to_pylist()]
-        found += [people.slice(i, 1) for i, name in enumerate(said) if name == wanted]
-        known += said
+    for people in inputs.people(space, identity, None):
+        called = [str(name) for name in people.index]
+        found += [people.iloc[[i]] for i, name in enumerate(called) if name == wanted]
+        known += called
     if len(found) == 1:
         return found[0]
     file = str(inputs.waiting.file)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path as File
 from typing import Any
@@ -23,12 +23,10 @@ from stepladder.metrics import Paths, nearest_distance, summary
 from stepladder.model.goal import Goal
 from stepladder.model.scores import needed, score
 from stepladder.privacy.pay import Guarantee
-from stepladder.result import archive
 from stepladder.result.path import Outcome, Path
 from stepladder.table import frames
 from stepladder.table.amounts import moved
 from stepladder.table.frames import Frame, Template
-from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Space
 
 SHOWN = 10
@@ -274,87 +272,16 @@ class Recourse:
 
     def save(self, path: str | File) -> None:
         """Write everything to a `.parquet` or `.json` file, whole or not at all."""
-        flat, space = self._flat, self.space
-        facts = {
-            "schema": space.schema.to_dict(),
-            "center": space.center.tolist(),
-            "scale": space.scale.tolist(),
-            "goal": asdict(self.goal),
-            "settings": dict(self.settings),
-            "reference": dict(self.reference),
-            "fingerprints": dict(self.fingerprints),
-            "set_aside": list(self.set_aside),
-            "dropped": self.dropped,
-            "asked": dict(self.asked),
-            "public": space.public,
-            "privacy": None if self.privacy is None else self.privacy.to_dict(),
-            "paths": self._slots,
-            "people": _said_labels(self.people),
-            "people_dtype": str(self.people.dtype),
-            "nearness": archive.without_nan(self.nearness),
-        }
-        content = archive.Archive(
-            facts=facts,
-            endings=[(path.outcome.value, path.reason) for path in flat],
-            lengths=np.array([path.steps + 1 for path in flat], dtype=np.int64),
-            rows=space.to_frame(self._values, self.template),
-            template=self.template,
-            points=_stacked([path.points for path in flat], space.width),
-            scores=_joined([path.scores for path in flat], np.float64),
-        )
-        archive.write(content, path)
+        from stepladder.result import archive  # which makes results, so it stands on this file
+
+        archive.save(self, path)
 
     @classmethod
     def load(cls, path: str | File) -> Recourse:
-        """Read a result back from a file that `save` wrote, or `stepladder recourse` to Parquet.
+        """Read a result back from a file that `save` or `stepladder recourse` wrote."""
+        from stepladder.result import archive
 
-        From JSON and from that command, frames are pandas; the command's file doesn't hold how near
-        the ends lie to positives, nor points that aren't those of its rows.
-        """
-        saved = archive.read(path)
-        try:
-            return cls._from_archive(saved)
-        except (LookupError, TypeError, ValueError) as error:
-            raise archive.not_a_result(path) from error
-
-    @classmethod
-    def _from_archive(cls, saved: archive.Archive) -> Recourse:
-        facts, schema = saved.facts, Schema.from_dict(saved.facts["schema"])
-        center, scale = np.array(facts["center"]), np.array(facts["scale"])
-        space = Space(schema, saved.template, center, scale, public=facts.get("public", False))
-        values = space.read(saved.rows, allow_missing=True)
-        if saved.points.size:
-            points = saved.points.reshape(len(values), space.width)
-        else:
-            points = _encoded(space, values)
-        flat, slots, people = [], facts["paths"], _objects(facts["people"])
-        ends = np.cumsum(saved.lengths)
-        for (outcome, reason), start, end in zip(
-            saved.endings, ends - saved.lengths, ends, strict=True
-        ):
-            part = slice(start, end)
-            path = Path(Outcome(outcome), reason, values[part], points[part], saved.scores[part])
-            flat.append(path)
-        if len(flat) != slots * len(people):
-            raise ValueError("its parts don't fit together")
-        result = cls(
-            space=space,
-            goal=Goal(**facts["goal"]),
-            template=saved.template,
-            people=people.astype(facts["people_dtype"]),
-            routes=[flat[i * slots : (i + 1) * slots] for i in range(len(people))],
-            settings=facts["settings"],
-            reference=facts["reference"],
-            fingerprints=facts.get("fingerprints", {}),
-            set_aside=tuple(facts.get("set_aside", ())),
-            dropped=facts.get("dropped", 0),
-            asked=facts.get("asked", {}),
-            privacy=Guarantee.from_dict(paid) if (paid := facts.get("privacy")) else None,
-        )
-        near = np.array(facts["nearness"], dtype=np.float64)
-        # The positives aren't saved; what they gave is.
-        result.__dict__["nearness"] = near.reshape(len(people), max(slots, 1))
-        return result
+        return archive.load(path)
 
     # ---- pieces ---------------------------------------------------------------------------
 
@@ -396,7 +323,7 @@ class Recourse:
         rows = frames.read(self.space.to_frame(values, self.template))
         columns: dict[str, Any] = dict(before)
         for name in rows.columns:
-            columns[_free_name(name, rows.columns)] = rows[name].to_native()
+            columns[free_name(name, rows.columns)] = rows[name].to_native()
         return self._plain({**columns, **(after or {})})
 
     def _plain(self, columns: Mapping[str, Any]) -> Frame:
@@ -410,28 +337,12 @@ class Recourse:
         return self.template.build(columns)
 
 
-def _free_name(name: str, features: Sequence[str]) -> str:
-    """A feature's name in a result: the names of its own columns are taken."""
+def free_name(name: str, features: Sequence[str], taken: Sequence[str] = TAKEN) -> str:
+    """A feature's name in a result, which has columns of its own."""
     shown = name
-    while shown in TAKEN or (shown != name and shown in features):
+    while shown in taken or (shown != name and shown in features):
         shown += "_"
     return shown
-
-
-def _encoded(space: Space, values: Floats) -> Floats:
-    """The points of rows; NaN where a value is missing."""
-    points = np.full((len(values), space.width), np.nan)
-    whole = ~np.isnan(values).any(axis=1)
-    points[whole] = space.to_points(values[whole])
-    return points
-
-
-def _said_labels(people: NDArray[Any]) -> Any:
-    """What people are called, as plain values; dates as the whole numbers NumPy keeps."""
-    if people.dtype.kind == "f":
-        return archive.without_nan(people.astype(np.float64))
-    said: list[Any] = people.astype(np.int64 if people.dtype.kind in "mM" else object).tolist()
-    return said
 
 
 def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:

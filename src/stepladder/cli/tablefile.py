@@ -1,4 +1,4 @@
-"""Tables from Parquet and CSV files, whole or in batches; and files written whole or not at all."""
+"""Tables from Parquet and CSV files, whole or in batches."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from stepladder.errors import (
     ColumnError,
@@ -20,7 +22,6 @@ from stepladder.errors import (
     FrameError,
     nearest,
 )
-from stepladder.files import beside, replacing, writing
 from stepladder.table.feature import Numeric
 from stepladder.table.schema import Schema
 
@@ -35,11 +36,9 @@ UNREADABLE = re.compile(
 
 KINDS = {"double": "a number", "int64": "a whole number", "bool": "true or false"}
 
-# ---- tables in --------------------------------------------------------------------------------
 
-
-class Table:
-    """A table in a Parquet or CSV file; opened for its columns, read when asked."""
+class TableFile:
+    """A table in a Parquet or CSV file: opened for the names of its columns, read when asked."""
 
     def __init__(self, file: Path) -> None:
         if not file.name.lower().endswith(TABLES):
@@ -50,10 +49,11 @@ class Table:
         if not file.is_file():
             raise DatasetError(f"There is no table at {str(file)!r}.")
         self.file = file
-        self.is_parquet = file.suffix.lower() == ".parquet"
+        self._parquet: Any = None
         with self._reading():
-            if self.is_parquet:
-                self._schema = arrow("parquet").ParquetFile(self.file).schema_arrow
+            if file.suffix.lower() == ".parquet":
+                self._parquet = arrow("parquet").ParquetFile(file)
+                self._schema = self._parquet.schema_arrow
             else:
                 self._schema = self._stream({}).schema
         metadata = self._schema.pandas_metadata or {}
@@ -79,12 +79,18 @@ class Table:
                     f"{nearest(name, self.columns)}"
                 )
 
-    def frame(self, schema: Schema | None = None, also: Iterable[str] = ()) -> Any:
+    @property
+    def empty(self) -> Any:
+        """A PyArrow table of the same columns, without rows."""
+        return self._schema.empty_table()
+
+    def frame(self, schema: Schema | None = None, also: Iterable[str] = ()) -> pd.DataFrame:
         """All of it as a pandas frame: the schema's columns and some more, or every column."""
         wanted = None if schema is None else [c for c in self.columns if c in schema.columns]
-        wanted = None if wanted is None else [*wanted, *also]
         with self._reading():
-            return self.read(wanted, schema).to_pandas().reset_index(drop=True)
+            read = self.read(None if wanted is None else [*wanted, *also], schema)
+            rows: pd.DataFrame = read.to_pandas()
+        return rows.reset_index(drop=True)
 
     def read(
         self, columns: list[str] | None, schema: Schema | None = None, texts: Iterable[str] = ()
@@ -92,8 +98,8 @@ class Table:
         """Some columns, or all, as a PyArrow table; of a CSV, levels as the schema has them, and
         `texts` as they are written."""
         with self._reading():
-            if self.is_parquet:
-                return arrow("parquet").ParquetFile(self.file).read(columns=columns)
+            if self._parquet is not None:
+                return self._parquet.read(columns=columns)
             types = _types(schema, numbers=False) | dict.fromkeys(texts, arrow().string())
             options = _conversion(types, columns, schema)
             table = arrow("csv").read_csv(self.file, convert_options=options)
@@ -109,14 +115,13 @@ class Table:
                 types = {feature.name: arrow().float64()}
                 self._stream(types, [feature.name], schema).read_all()
 
-    def batches(
+    def people(
         self, schema: Schema, label: str | None, size: int, most: int | None
-    ) -> Iterator[tuple[Any, Any]]:
-        """(people, what they're called), `size` at a time, as PyArrow tables and arrays.
+    ) -> Iterator[pd.DataFrame]:
+        """People, `size` at a time, each called by the column `label`.
 
-        Without a column `label` they're called by their place, from 0.
+        Without one they're called by the index of the frame that was written, or 0, 1, 2, …
         """
-        pyarrow = arrow()
         label = label or self.index
         wanted = [c for c in self.columns if c in schema.columns]
         read = [*wanted, *([label] if label and label not in wanted else [])]
@@ -127,43 +132,38 @@ class Table:
             if batch is None:
                 return
             batch = batch.slice(0, size if most is None else most - done)
-            people = _plain(pyarrow.Table.from_batches([batch]).replace_schema_metadata(None))
-            names = (
-                people[label].combine_chunks()
-                if label
-                else pyarrow.array(np.arange(done, done + len(people)))
-            )
-            yield people.select(wanted), names
+            rows = _plain(arrow().Table.from_batches([batch]).replace_schema_metadata(None))
+            people = rows.select(wanted).to_pandas()
+            count = pd.RangeIndex(done, done + len(people))
+            yield people.set_axis(_names(rows[label]) if label else count)
             done += len(people)
 
-    def check_names(self, schema: Schema, label: str | None, most: int | None) -> None:
-        """Refuse people who are called the same, by the column `label` or the index.
+    def check_names(
+        self, hashes: list[NDArray[np.int64]], schema: Schema, label: str | None, most: int | None
+    ) -> None:
+        """Refuse people who are called the same, given what `hashed` makes of their names.
 
-        That column is read by itself, and of each name only a hash is held: eight bytes a person,
-        0.4 MB for 50,000. Names are compared where hashes are the same.
+        Names are compared where hashes are the same, which takes another look at the table.
         """
-        column = label or self.index
-        if column is None:
-            return
-        parts = [np.empty(0, np.int64)]
-        for names in self._names(schema, column, most):
-            if None in names:
-                raise FrameError(
-                    f"{str(self.file)!r} has a person without a value in {column!r}, so it can't "
-                    "say who is who. Fill it in, or give --id another column."
-                )
-            parts.append(np.fromiter(map(hash, names), np.int64, len(names)))
-        hashes, counts = np.unique(np.concatenate(parts), return_counts=True)
-        doubtful = set(hashes[counts > 1].tolist())
-        seen = set[str | None]()
-        for names in self._names(schema, column, most) if doubtful else ():
-            for name in names:
+        found, counts = np.unique(np.concatenate(hashes), return_counts=True)
+        doubtful, seen = set(found[counts > 1].tolist()), set[str]()
+        for people in self.people(schema, label, 2**14, most) if doubtful else ():
+            for name in map(str, people.index):
                 if name in seen:
                     raise FrameError(self._same_name(name, label))
                 if hash(name) in doubtful:
                     seen.add(name)
 
-    def _same_name(self, name: str | None, label: str | None) -> str:
+    def hashed(self, people: pd.DataFrame, label: str | None) -> NDArray[np.int64]:
+        """A hash of each one's name: eight bytes a person, 0.4 MB for 50,000."""
+        if people.index.isna().any():
+            raise FrameError(
+                f"{str(self.file)!r} has a person without a value in {label or self.index!r}, so "
+                "it can't say who is who. Fill it in, or give --id another column."
+            )
+        return np.fromiter((hash(str(name)) for name in people.index), np.int64, len(people))
+
+    def _same_name(self, name: str, label: str | None) -> str:
         file = str(self.file)
         if label is None:
             return (
@@ -176,23 +176,11 @@ class Table:
             f"--id a column that tells everyone apart, or leave it out to call them by {other}."
         )
 
-    def _names(self, schema: Schema, column: str, most: int | None) -> Iterator[list[str | None]]:
-        """What people are called, batch by batch, as text; None where nothing is said."""
-        done = 0
-        with self._reading():
-            for batch in self._batches(schema, [column], column, 2**14):
-                part = batch.column(0).slice(0, None if most is None else most - done)
-                yield [None if name is None else str(name) for name in part.to_pylist()]
-                done += len(part)
-                if done == most:
-                    return
-
     def _batches(
         self, schema: Schema, columns: list[str], label: str | None, size: int
     ) -> Iterator[Any]:
-        if self.is_parquet:
-            opened = arrow("parquet").ParquetFile(self.file)
-            yield from opened.iter_batches(size, columns=columns, use_threads=False)
+        if self._parquet is not None:
+            yield from self._parquet.iter_batches(size, columns=columns, use_threads=False)
             return
         types = _types(schema, numbers=True)
         if label and label not in types:
@@ -278,25 +266,20 @@ def _plain(table: Any) -> Any:
     return table
 
 
+def _names(column: Any) -> pd.Index[Any]:
+    """What people are called: by numbers and dates as they are, and all else as it's written."""
+    types, kind = arrow().types, column.type
+    is_number = types.is_integer(kind) or types.is_floating(kind)
+    is_date = types.is_timestamp(kind) and kind.tz is None
+    if (is_number or is_date) and not column.null_count:
+        plain: pd.Index[Any] = pd.Index(column.to_pandas())
+        return plain
+    names = column.to_pylist()
+    return pd.Index([None if name is None else str(name) for name in names], dtype=object)
+
+
 def arrow(part: str = "") -> Any:
     try:
         return importlib.import_module(f"pyarrow.{part}" if part else "pyarrow")
     except ImportError as error:
         raise ExtraError("pyarrow", "parquet", "Reading and writing tables") from error
-
-
-# ---- files out ---------------------------------------------------------------------------------
-
-
-def write_text(text: str, file: Path) -> None:
-    """Write a text file, whole or not at all."""
-    with replacing(file) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
-
-
-def check_place(file: Path) -> None:
-    """Refuse a file that couldn't be written, before the work is done that it's for."""
-    probe = beside(file)
-    with writing(file):
-        probe.touch()
-        probe.unlink()
