@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -336,3 +337,16 @@ def test_an_audit_of_a_saved_result_is_the_same(result, tmp_path):
 def test_settings_out_of_range_are_refused(settings, error, said):
     with pytest.raises(error, match=said):
         audit(five(), {"sex": SEX}, **settings)
+
+
+def test_who_was_not_scored_in_time_does_not_count():
+    step = fitted()
+    late = step.recourse(PEOPLE, time_budget=1e-9)
+    some = step.recourse(PEOPLE)
+    cut = len(PEOPLE) // 2
+    mixed = replace(some, routes=[*some.routes[:cut], *late.routes[cut:]])
+    found, wanted = audit(mixed, "job"), audit(step.recourse(PEOPLE.iloc[:cut]), "job")
+    assert (found.people, found.asked) == (wanted.people, wanted.asked) == (cut, wanted.asked)
+    shared = ["group", "people", "asked", "selection_rate", "success"]
+    mine = found.by_group.loc[found.by_group["people"] > 0, shared].reset_index(drop=True)
+    pd.testing.assert_frame_equal(mine, wanted.by_group[shared])

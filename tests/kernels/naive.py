@@ -7,16 +7,16 @@ import math
 import numpy as np
 
 
-def naive_direction(point, positives, weight, metric=None):
+def naive_direction(point, positives, weight, norm=None):
     """d = Σ (y - x) α(‖y - x‖) by exact summation, and Σ ‖y - x‖ α, the scale of its errors."""
     terms = []
     for y in positives:
         move = [float(b) - float(a) for a, b in zip(point, y, strict=True)]
         placed = move
-        if metric is not None and metric.ndim == 1:
-            placed = [w * v for w, v in zip(metric, move, strict=True)]
-        elif metric is not None:
-            placed = [math.fsum(w * v for w, v in zip(row, move, strict=True)) for row in metric]
+        if norm is not None and norm.ndim == 1:
+            placed = [w * v for w, v in zip(norm, move, strict=True)]
+        elif norm is not None:
+            placed = [math.fsum(w * v for w, v in zip(row, move, strict=True)) for row in norm]
         z = math.sqrt(math.fsum(v * v for v in placed))
         w = 0.0 if z == 0 and not any(move) else weight(z)
         terms.append([w * v for v in move])

@@ -37,9 +37,9 @@ def table(seed: int, n: int = 12, count: int = 150, m: int = 5):
     return points, positives
 
 
-def assert_matches_naive(result, points, positives, weight, metric=None, tolerance=1e-12):
+def assert_matches_naive(result, points, positives, weight, norm=None, tolerance=1e-12):
     for row, point in zip(result, points, strict=True):
-        expected, scale = naive_direction(point, positives, weight, metric)
+        expected, scale = naive_direction(point, positives, weight, norm)
         np.testing.assert_allclose(row, expected, rtol=0, atol=tolerance * scale)
 
 
@@ -79,27 +79,27 @@ def test_an_overflowing_weight_outweighs_all_others():
     assert result[0] > 1e100 * abs(result[1])
 
 
-@pytest.mark.parametrize("metric", ["weights", "zero weight", "whitening"])
-def test_the_metric_sets_the_distance_and_not_the_space(metric):
+@pytest.mark.parametrize("norm", ["weights", "zero weight", "whitening"])
+def test_the_metric_sets_the_distance_and_not_the_space(norm):
     points, positives = table(4)
     chosen = {
         "weights": weighting([1, 0.5, 2, 3, 0.1]),
         "zero weight": weighting([0, 1, 2, 1, 1]),
         "whitening": whitening(positives),
-    }[metric]
-    result = directions(points, positives, Volcano(2, 0.5), metric=chosen)
+    }[norm]
+    result = directions(points, positives, Volcano(2, 0.5), norm=chosen)
     assert_matches_naive(result, points, positives, volcano(2, 0.5), chosen, tolerance=1e-11)
 
 
-@pytest.mark.parametrize("metric", [None, np.array([1.0, 2.0, 0.5, 1.0, 3.0])])
+@pytest.mark.parametrize("norm", [None, np.array([1.0, 2.0, 0.5, 1.0, 3.0])])
 @pytest.mark.parametrize("memory", [1, 1000, 20_000, 10**6])
-def test_any_memory_budget_gives_the_same(memory, metric):
+def test_any_memory_budget_gives_the_same(memory, norm):
     points, positives = table(5)
     labels = np.arange(len(positives)) % 3
-    result = directions(points, positives, Power(2), clusters=labels, metric=metric, memory=memory)
+    result = directions(points, positives, Power(2), clusters=labels, norm=norm, memory=memory)
     for c in range(3):
         cluster = positives[labels == c]
-        assert_matches_naive(result[:, c], points, cluster, power(2), metric)
+        assert_matches_naive(result[:, c], points, cluster, power(2), norm)
 
 
 @pytest.mark.parametrize("case", ["spread", "all near", "few positives", "one point"])
@@ -156,7 +156,7 @@ def test_shapes_at_the_edges():
 def test_input_is_left_as_it_came():
     points, positives = table(9)
     before = points.copy(), positives.copy()
-    directions(points, positives, Power(2), metric=weighting(np.ones(5)))
+    directions(points, positives, Power(2), norm=weighting(np.ones(5)))
     np.testing.assert_array_equal(points, before[0])
     np.testing.assert_array_equal(positives, before[1])
 
@@ -176,9 +176,9 @@ def test_input_is_left_as_it_came():
         ({"clusters": [0.5, 1, 2]}, "clusters must be 3 whole numbers"),
         ({"clusters": [0, 1]}, "clusters must be 3 whole numbers"),
         ({"clusters": [0, 1, -2]}, "clusters must be 3 whole numbers"),
-        ({"metric": np.ones(3)}, "metric must be"),
-        ({"metric": np.array([1.0, np.nan])}, "metric must be"),
-        ({"metric": "euclidean"}, "metric must be"),
+        ({"norm": np.ones(3)}, "norm must be"),
+        ({"norm": np.array([1.0, np.nan])}, "norm must be"),
+        ({"norm": "euclidean"}, "norm must be"),
         ({"dtype": np.float16}, "dtype must be float64 or float32"),
         ({"memory": 0}, "memory must be"),
         ({"memory": 1.5}, "memory must be"),

@@ -29,18 +29,16 @@ def world(seed: int, n: int = 6, t: int = 9, m: int = 4):
     ),
     st.sampled_from([None, np.array([1.0, 3.0, 0.5, 2.0])]),
 )
-def test_equation_1_points_from_the_point_to_the_centre(seed, alphas, metric):
+def test_equation_1_points_from_the_point_to_the_centre(seed, alphas, norm):
     points, targets, valid = world(seed)
     alpha, doubled = alphas
     for sharpness, sharpened in ((1.0, alpha), (2.0, doubled)):
-        found = centres(
-            points, targets, valid, alpha, sharpness=np.full(6, sharpness), metric=metric
-        )
+        found = centres(points, targets, valid, alpha, sharpness=np.full(6, sharpness), norm=norm)
         for i, x in enumerate(points):
             own = targets[i, valid[i]]
-            d = directions(x, own, sharpened, metric=metric)
+            d = directions(x, own, sharpened, norm=norm)
             moves = own - x
-            z = np.linalg.norm(moves if metric is None else moves * metric, axis=1)
+            z = np.linalg.norm(moves if norm is None else moves * norm, axis=1)
             np.testing.assert_allclose(
                 d, (found[i] - x) * sharpened(z).sum(), rtol=1e-9, atol=1e-9 * np.abs(d).max()
             )
@@ -103,14 +101,14 @@ def test_what_stands_in_invalid_places_does_not_matter():
     )
 
 
-@pytest.mark.parametrize("metric", [None, weighting([1, 2, 3, 4])])
+@pytest.mark.parametrize("norm", [None, weighting([1, 2, 3, 4])])
 @pytest.mark.parametrize("memory", [1, 2000, 10**5])
-def test_any_memory_budget_gives_the_same(memory, metric):
+def test_any_memory_budget_gives_the_same(memory, norm):
     points, targets, valid = world(6, n=50)
     sharpness = np.linspace(1, 5, 50)
-    whole = centres(points, targets, valid, Volcano(), sharpness=sharpness, metric=metric)
+    whole = centres(points, targets, valid, Volcano(), sharpness=sharpness, norm=norm)
     tiled = centres(
-        points, targets, valid, Volcano(), sharpness=sharpness, metric=metric, memory=memory
+        points, targets, valid, Volcano(), sharpness=sharpness, norm=norm, memory=memory
     )
     np.testing.assert_allclose(tiled, whole, rtol=1e-13)
 

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from stepladder.errors import ParameterError
-from stepladder.kernels.distance import place, weighting, whitening
+from stepladder.kernels.distance import measured, weighting, whitening
 
 
 def test_weights_scale_each_feature():
-    metric = weighting([2, 0, 1])
-    np.testing.assert_array_equal(place(np.array([[1.0, 5.0, 3.0]]), metric), [[2, 0, 3]])
+    norm = weighting([2, 0, 1])
+    np.testing.assert_array_equal(measured(np.array([[1.0, 5.0, 3.0]]), norm), [[2, 0, 3]])
 
 
 def test_no_metric_leaves_vectors_alone():
     vectors = np.ones((2, 3))
-    assert place(vectors, None) is vectors
+    assert measured(vectors, None) is vectors
 
 
 def test_whitening_is_the_mahalanobis_distance():
@@ -25,14 +25,14 @@ def test_whitening_is_the_mahalanobis_distance():
     moves = rng.normal(size=(20, 4))
     inverse = np.linalg.inv(np.cov(points.T, bias=True))
     expected = np.sqrt(np.einsum("ni,ij,nj->n", moves, inverse, moves))
-    placed = place(moves, whitening(points, ridge=1e-13))
+    placed = measured(moves, whitening(points, ridge=1e-13))
     np.testing.assert_allclose(np.linalg.norm(placed, axis=1), expected, rtol=1e-8)
 
 
 def test_whitened_points_have_unit_covariance():
     rng = np.random.default_rng(1)
     points = rng.normal(size=(300, 3)) * [1, 50, 0.01] + 3
-    placed = place(points, whitening(points, ridge=1e-12))
+    placed = measured(points, whitening(points, ridge=1e-12))
     np.testing.assert_allclose(np.cov(placed.T, bias=True), np.eye(3), atol=1e-3)
 
 
@@ -40,10 +40,10 @@ def test_whitening_survives_features_that_depend_on_one_another():
     rng = np.random.default_rng(2)
     one_hot = np.eye(3)[rng.integers(0, 3, 200)]
     points = np.hstack([one_hot, rng.normal(size=(200, 1)), np.zeros((200, 1))])
-    metric = whitening(points)
-    assert np.isfinite(metric).all()
-    assert np.linalg.matrix_rank(metric) == 5
-    np.testing.assert_allclose(metric, metric.T, rtol=1e-12, atol=1e-9)
+    norm = whitening(points)
+    assert np.isfinite(norm).all()
+    assert np.linalg.matrix_rank(norm) == 5
+    np.testing.assert_allclose(norm, norm.T, rtol=1e-12, atol=1e-9)
 
 
 @pytest.mark.parametrize("points", [[[1.0, 2.0]], [[3.0, 3.0], [3.0, 3.0]]])

@@ -83,8 +83,8 @@ class Case:
                 there = np.full(len(rows), start) if fixed else wanted
             else:
                 there = np.clip(wanted, *self.limits(name, start))
-                if feature.kind == "numeric" and feature.places is not None:
-                    there = np.where(there == start, start, np.round(there, feature.places))
+                if feature.kind == "numeric" and feature.most_decimals is not None:
+                    there = np.where(there == start, start, np.round(there, feature.most_decimals))
             if feature.kind == "numeric":
                 built[name] = pd.array(there, dtype=rows[name].dtype)
             else:
@@ -108,8 +108,8 @@ class Case:
                 wrong = (there != start) & fixed
             else:
                 wrong = (there < low) | (there > high)
-            if feature.kind == "numeric" and feature.places is not None:
-                decimals = np.abs(there - np.round(there, feature.places))
+            if feature.kind == "numeric" and feature.most_decimals is not None:
+                decimals = np.abs(there - np.round(there, feature.most_decimals))
                 wrong |= (decimals > 1e-6 * np.maximum(1.0, np.abs(there))) & (there != start)
             broken += [f"{name}: {start} became {value}" for value in there[wrong]]
         return broken
@@ -143,8 +143,8 @@ def column(feature, count: int, rng: np.random.Generator, *, inside: bool, rough
         places[:2] = [0, 1][:count]
         return [feature.levels[place] for place in places]
     values = rng.standard_t(3, size=count) * rng.choice([0.7, 2.0])
-    if feature.places is not None and not rough:
-        values = np.round(values, feature.places)
+    if feature.most_decimals is not None and not rough:
+        values = np.round(values, feature.most_decimals)
     low, high = feature.bounds
     low, high = -9.0 if low is None else low, 9.0 if high is None else high
     if feature.integer:

@@ -146,11 +146,11 @@ def test_a_choice_is_a_path_that_asks_for_something_that_no_nearer_one_is_conten
 
 def test_a_person_is_found_by_their_own_label_and_nobody_in_their_place(result):
     for place, person in enumerate(PEOPLE.index):
-        assert result.place(person) == place
+        assert result.index_of(person) == place
         assert result.choices(person) == result.choices_at(place)
     for stranger in (0, 2, -1, "7", "07", 7.5, True, None):  # 1 is there, and 7
         with pytest.raises(ParameterError, match=f"nobody called {stranger!r}.* It has 40, 7"):
-            result.place(stranger)
+            result.index_of(stranger)
         with pytest.raises(ParameterError, match="nobody called"):
             result.choices(stranger)
     with pytest.raises(ParameterError, match=r"nobody called '7'\. Did you mean 7\?"):

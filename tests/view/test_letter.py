@@ -201,6 +201,13 @@ def test_tables_are_told_while_their_rows_are_not_too_many():
     assert long.count("<tr") == ROWS
 
 
+def test_someone_who_came_too_late_to_be_scored_is_not_told_no():
+    late = STEP.recourse(bank.REJECTED.iloc[:2], time_budget=1e-9)
+    text = letter(late, bank.REJECTED.index[0])
+    assert "There is no answer to your application yet." in text
+    assert "is no for now" not in text
+
+
 def test_a_yes_a_missing_value_and_no_route_have_letters():
     accepted = bank.PEOPLE[bank.score(bank.PEOPLE) >= bank.GOAL.threshold].head(1)
     said = text(letter(STEP.recourse(accepted), accepted.index[0], show_score=True))

@@ -45,7 +45,8 @@ def audit(
     (("sex", "race")); by default each one and every pair. A number of many values is cut into at
     most four bands of about as many people; a missing value is a group of its own.
 
-    People already at the goal count in the selection rate only. `budget` and `effectiveness` are
+    People already at the goal count in the selection rate only, and those whom a time budget left
+    without a score don't count at all. `budget` and `effectiveness` are
     the cost and the share of a group that two of the notions ask about; the budget is by default
     the median cost of everyone who has a path.
     """
@@ -58,14 +59,17 @@ def audit(
         cost = "It's a cost, measured like the distances of result.final; None is their median."
         budget = finite("audit(budget)", budget, least=0, hint=cost)
     columns = columns_of(result, groups)
-    offers = _offers(result)
+    scored = np.array([not first.is_unknown for first, *_ in result.routes], dtype=bool)
+    offers = {name: told[scored] for name, told in _offers(result).items()}
     if budget is None:
         known = offers["cost"][np.isfinite(offers["cost"])]
         budget = float(np.median(known)) if known.size else math.nan
     kinds = []
     for names in crossings(by, list(columns)):
         codes, labels = numbered([columns[name] for name in names])
-        people = People(codes, len(labels), **offers, budget=budget, effectiveness=effectiveness)
+        people = People(
+            codes[scored], len(labels), **offers, budget=budget, effectiveness=effectiveness
+        )
         rng = np.random.default_rng(random_state)
         found = compare(people, rng, samples, smallest)
         kinds.append(_Kind(" & ".join(names), labels, people, smallest, found))

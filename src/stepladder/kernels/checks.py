@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from stepladder.checks import whole_number
 from stepladder.errors import ParameterError
 from stepladder.kernels.alpha import Alpha
-from stepladder.kernels.distance import Metric, place
+from stepladder.kernels.distance import Norm, measured
 
 # Beyond these, squares of coordinates could leave the range of the type.
 _LARGEST: dict[np.dtype[np.floating[Any]], float] = {
@@ -62,7 +62,7 @@ def check_call(
     points: NDArray[np.float64],
     positives: NDArray[np.float64],
     alpha: object,
-    metric: object,
+    norm: object,
     dtype: np.dtype[np.floating[Any]],
     memory: object,
 ) -> None:
@@ -77,23 +77,23 @@ def check_call(
         raise ParameterError(
             f"The alpha must be a Volcano, Sloped, Power or Unit. Got {alpha!r} instead."
         )
-    checked = None if metric is None else _checked_metric(metric, m)
+    checked = None if norm is None else _checked_metric(norm, m)
     whole_number("The memory", memory, 1)
     for name, array in (("points", points), ("positives", positives)):
-        size = max(np.abs(a).max(initial=0.0) for a in (array, place(array, checked)))
+        size = max(np.abs(a).max(initial=0.0) for a in (array, measured(array, checked)))
         if size > _LARGEST[dtype]:
             raise ParameterError(
-                f"The {name} must be within ±{_LARGEST[dtype]:g} in {dtype}, after the metric too. "
+                f"The {name} must be within ±{_LARGEST[dtype]:g} in {dtype}, after the norm too. "
                 f"Got a value of size {size:g}; standardise the features."
             )
 
 
-def _checked_metric(metric: object, m: int) -> Metric:
-    if isinstance(metric, np.ndarray) and metric.shape in ((m,), (m, m)):
-        array: Metric = metric.astype(np.float64, copy=False)
+def _checked_metric(norm: object, m: int) -> Norm:
+    if isinstance(norm, np.ndarray) and norm.shape in ((m,), (m, m)):
+        array: Norm = norm.astype(np.float64, copy=False)
         if np.isfinite(array).all():
             return array
     raise ParameterError(
-        f"The metric must be a finite array of shape ({m},) or ({m}, {m}); `weighting` and "
-        f"`whitening` make one. Got {metric!r} instead."
+        f"The norm must be a finite array of shape ({m},) or ({m}, {m}); `weighting` and "
+        f"`whitening` make one. Got {norm!r} instead."
     )

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from stepladder.kernels.alpha import Alpha, Floats
 from stepladder.kernels.checks import check_call, labels_of, matrix, working_dtype
-from stepladder.kernels.distance import Metric, place
+from stepladder.kernels.distance import Norm, measured
 from stepladder.kernels.tiling import CELL_BYTES, Tiling, plan, scratch, spread, stacks
 
 MEMORY = 2**28
@@ -43,7 +43,7 @@ def directions(
     alpha: Alpha,
     *,
     clusters: ArrayLike | None = None,
-    metric: Metric | None = None,
+    norm: Norm | None = None,
     dtype: DTypeLike = np.float64,
     memory: int = MEMORY,
 ) -> Floats:
@@ -52,7 +52,7 @@ def directions(
     points     (n, m), or one point (m,)
     positives  (N, m); with none, every direction is zero
     clusters   (N,) whole numbers: the cluster of each positive, -1 for none
-    metric     None, (m,) or (m, m): see `stepladder.kernels.distance`
+    norm     None, (m,) or (m, m): see `stepladder.kernels.distance`
     dtype      float64, exact to about 1e-13 of Σ ‖y_j - x‖ α, or float32, to about 1e-5, but faster
     memory     bytes that temporaries may take; the result doesn't depend on it beyond rounding
 
@@ -67,15 +67,15 @@ def directions(
     x = matrix("points", np.atleast_2d(np.asarray(points)))
     y = matrix("positives", positives)
     working = working_dtype(dtype)
-    check_call(x, y, alpha, metric, working, memory)
+    check_call(x, y, alpha, norm, working, memory)
     if clusters is None:
-        result = cluster_direction(x, prepare(y, metric, working), alpha, memory=memory)
+        result = cluster_direction(x, prepare(y, norm, working), alpha, memory=memory)
     else:
         labels = labels_of(clusters, len(y))
         k = int(labels.max(initial=-1)) + 1
         result = np.zeros((len(x), k, x.shape[1]), dtype=working)
         for c in range(k):
-            cluster = prepare(y[labels == c], metric, working)
+            cluster = prepare(y[labels == c], norm, working)
             result[:, c] = cluster_direction(x, cluster, alpha, memory=memory)
     return result[0] if np.ndim(points) == 1 else result
 
@@ -86,7 +86,7 @@ class Positives:
 
     points  (N, m)      as they came, for exact differences
     origin  (m,)        their mean: coordinates centred on it cancel least
-    factor  (N, m + 2)  rows [t, 1, |t|²], t being y - origin placed by the metric
+    factor  (N, m + 2)  rows [t, 1, |t|²], t being y - origin placed by the norm
     terms   (N, m + 1)  rows [y - origin, 1]: what the weights are multiplied with
     """
 
@@ -94,12 +94,12 @@ class Positives:
     origin: NDArray[np.float64]
     factor: Floats
     terms: Floats
-    metric: Metric | None
+    norm: Norm | None
 
 
 def prepare(
     positives: NDArray[np.float64],
-    metric: Metric | None = None,
+    norm: Norm | None = None,
     dtype: DTypeLike = np.float64,
 ) -> Positives:
     """All that equation 1 needs of the positives (N, m) and that no point changes.
@@ -109,12 +109,12 @@ def prepare(
     n, m = positives.shape
     origin = positives.mean(axis=0) if n else np.zeros(m)
     centred = positives - origin
-    factor = _factor(place(centred, metric), dtype)
+    factor = _factor(measured(centred, norm), dtype)
     terms = factor[:, : m + 1]
-    if metric is not None:
+    if norm is not None:
         terms = np.ones((n, m + 1), dtype=dtype)
         terms[:, :m] = centred
-    return Positives(positives, origin, factor, terms, metric)
+    return Positives(positives, origin, factor, terms, norm)
 
 
 def cluster_direction(
@@ -154,7 +154,7 @@ def _block_direction(
     """
     n, m = points.shape
     centred = points - positives.origin
-    factor = _factor(place(centred, positives.metric), positives.factor.dtype)
+    factor = _factor(measured(centred, positives.norm), positives.factor.dtype)
     norms = factor[:, m + 1].copy()
     limits = np.maximum(_NEAR[factor.dtype] * norms, _CONTACT[factor.dtype])
     # [-2s, |s|², 1] · [t, 1, |t|²] = |s - t|²
@@ -180,7 +180,7 @@ def _block_direction(
             weights[near] = 0.0
             i, j = near[0] * piece + near[2], near[1] * q + near[3]
             y = positives.points[block]
-            _add_near(apart, points, y, i, j, alpha, positives.metric, tiling.memory)
+            _add_near(apart, points, y, i, j, alpha, positives.norm, tiling.memory)
         terms = positives.terms[block].reshape(1, -1, q, m + 1)
         sums += (weights @ terms).sum(axis=1).reshape(n, m + 1)
     sums[:, :m] -= sums[:, m:] * centred
@@ -204,7 +204,7 @@ def _add_near(
     rows: NDArray[np.intp],
     columns: NDArray[np.intp],
     alpha: Alpha,
-    metric: Metric | None,
+    norm: Norm | None,
     memory: int,
 ) -> None:
     """Add the terms of the pairs x[rows], y[columns] to out[rows], from exact differences."""
@@ -213,7 +213,7 @@ def _add_near(
     for start in range(0, len(rows), chunk):
         i, j = rows[start : start + chunk], columns[start : start + chunk]
         difference = y[j] - x[i]
-        placed = place(difference, metric)
+        placed = measured(difference, norm)
         squared = np.einsum("ij,ij->i", placed, placed)
         weights = alpha.of_squared(squared)
         # Infinite at 0 it must add nothing; infinite by overflow it must outweigh all others.
@@ -244,7 +244,7 @@ def centres(
     alpha: Alpha,
     *,
     sharpness: NDArray[np.float64],
-    metric: Metric | None = None,
+    norm: Norm | None = None,
     memory: int = MEMORY,
 ) -> NDArray[np.float64]:
     """The mean of each point's own targets, weighted by α(‖target - point‖)^sharpness.
@@ -268,15 +268,15 @@ def centres(
         usable = valid[block]
         moves = targets[block] - points[block, None]
         moves[~usable] = 0.0
-        weights = _weights(_distances(moves, metric), usable, alpha, sharpness[block])
+        weights = _weights(_distances(moves, norm), usable, alpha, sharpness[block])
         total = weights.sum(axis=1)
         total[total == 0] = 1.0
         result[block] += np.einsum("nt,ntm->nm", weights, moves) / total[:, None]
     return result
 
 
-def _distances(moves: NDArray[np.float64], metric: Metric | None) -> NDArray[np.float64]:
-    placed = place(moves, metric)
+def _distances(moves: NDArray[np.float64], norm: Norm | None) -> NDArray[np.float64]:
+    placed = measured(moves, norm)
     squared: NDArray[np.float64] = np.einsum("ntm,ntm->nt", placed, placed)
     return np.sqrt(squared, out=squared)
 

@@ -1,6 +1,6 @@
 """Distances as linear maps: ‖v‖ by default, ‖w·v‖ with weights, ‖L v‖ whitened.
 
-A metric is an array: None (Euclidean), (m,) weights or an (m, m) matrix. It says how far a positive
+A norm is an array: None (Euclidean), (m,) weights or an (m, m) matrix. It says how far a positive
 is, and so how much it counts; the direction itself stays in the space of the points.
 """
 
@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from stepladder.errors import ParameterError
 
-Metric: TypeAlias = NDArray[np.float64]
+Norm: TypeAlias = NDArray[np.float64]
 
 
-def weighting(weights: ArrayLike) -> Metric:
-    """The metric ‖w · v‖ of per-feature weights w (m,), each finite and at least 0.
+def weighting(weights: ArrayLike) -> Norm:
+    """The norm ‖w · v‖ of per-feature weights w (m,), each finite and at least 0.
 
     A feature of weight 0 doesn't count in the distance, yet still has its part in the direction.
     """
@@ -30,12 +30,12 @@ def weighting(weights: ArrayLike) -> Metric:
     return w
 
 
-def whitening(points: ArrayLike, ridge: float = 1e-6) -> Metric:
-    """The Mahalanobis metric L (m, m) of points (n, m): ‖L v‖² = vᵀ (C + λI)⁻¹ v.
+def whitening(points: ArrayLike, ridge: float = 1e-6) -> Norm:
+    """The Mahalanobis norm L (m, m) of points (n, m): ‖L v‖² = vᵀ (C + λI)⁻¹ v.
 
     C is the covariance of the points. λ = ridge · trace(C) / m makes it invertible where features
     depend on one another, as the columns of a one-hot group do; L is the symmetric root, so it
-    turns nothing. Points without any spread give the Euclidean metric.
+    turns nothing. Points without any spread give the Euclidean norm.
     """
     rows = np.array(points, dtype=np.float64)
     if rows.ndim != 2 or len(rows) == 0 or not np.isfinite(rows).all():
@@ -56,16 +56,16 @@ def whitening(points: ArrayLike, ridge: float = 1e-6) -> Metric:
     values, vectors = np.linalg.eigh(covariance)
     # Rounding leaves a singular covariance with eigenvalues a little below zero.
     scales = 1.0 / np.sqrt(np.maximum(values, 0.0) + ridge * spread)
-    metric: Metric = (vectors * scales) @ vectors.T
-    return metric
+    norm: Norm = (vectors * scales) @ vectors.T
+    return norm
 
 
-def place(vectors: NDArray[Any], metric: Metric | None) -> NDArray[Any]:
-    """Vectors (..., m) to where their Euclidean length is their length in the metric.
+def measured(vectors: NDArray[Any], norm: Norm | None) -> NDArray[Any]:
+    """Vectors (..., m) to where their Euclidean length is their length in the norm.
 
-    Assumes checked input. Without a metric these are the vectors themselves, not a copy.
+    Assumes checked input. Without a norm these are the vectors themselves, not a copy.
     """
-    if metric is None:
+    if norm is None:
         return vectors
-    placed: NDArray[Any] = vectors * metric if metric.ndim == 1 else vectors @ metric.T
+    placed: NDArray[Any] = vectors * norm if norm.ndim == 1 else vectors @ norm.T
     return placed

@@ -318,7 +318,7 @@ def _declared(space: Space, values: Floats) -> Declared:
     decimals = []
     for feature in space.schema.features:
         scale = space.scale[space.slices[feature.name].start]
-        places = feature.places if isinstance(feature, Numeric) else 0
+        places = feature.most_decimals if isinstance(feature, Numeric) else 0
         usual = max(0, DIGITS - int(np.floor(np.log10(scale))))
         decimals.append(usual if places is None else places)
     levels = [

@@ -40,6 +40,11 @@ class Path:
         return len(self.scores) - 1
 
     @property
+    def is_unknown(self) -> bool:
+        """Whether time was up before the person was even scored."""
+        return self.outcome is Outcome.TIMED_OUT and bool(np.isnan(self.scores[0]))
+
+    @property
     def length(self) -> float:
         return float(np.linalg.norm(np.diff(self.points, axis=0), axis=1).sum())
 

@@ -169,9 +169,9 @@ class Recourse:
             }
         )
 
-    def best_at(self, place: int) -> tuple[int | None, Outcome, str]:
-        """The nearest successful path of the person at a place, an outcome and a reason."""
-        routes = self.routes[place]
+    def best_at(self, index: int) -> tuple[int | None, Outcome, str]:
+        """The nearest successful path of the person at a index, an outcome and a reason."""
+        routes = self.routes[index]
         reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
         if not reached:
             nearest = max(routes, key=lambda p: float(self.goal.margin(p.scores[-1:])[0]))
@@ -181,30 +181,34 @@ class Recourse:
         said = f"{len(reached)} of {len(routes)} paths reach {self.goal}"
         return slot, Outcome.REACHED, "; ".join([said, *missed])
 
-    def place(self, person: Hashable) -> int:
+    def index_of(self, person: Hashable) -> int:
         """Where a person stands in the result, by what the caller's index calls them.
 
         A text is no number, though it reads like one, and a truth is none though it equals one.
         """
+        person = person.item() if isinstance(person, np.generic) else person
+        if not isinstance(person, Hashable):
+            raise ParameterError(f"person must be one label of the caller's index; got {person!r}.")
         people = pd.Index(self.people).tolist()  # NumPy's own would turn dates into numbers
-        is_truth = isinstance(person, bool | np.bool_)
-        places = [
-            place
-            for place, label in enumerate(people)
-            if label == person and isinstance(label, bool) == is_truth
+        is_truth = isinstance(person, bool)
+        found = [
+            i
+            for i, label in enumerate(people)
+            if (label == person or (label != label and person != person))  # noqa: PLR0124  # NaN
+            and isinstance(label, bool) == is_truth
         ]
-        if not places:
+        if not found:
             raise ParameterError(
                 f"The result has nobody called {person!r}.{nearest(person, people)} "
                 f"It has {listing(people)}."
             )
-        if len(places) > 1:
+        if len(found) > 1:
             raise ParameterError(
-                f"{len(places)} people of the result are called {person!r}. Give people different "
+                f"{len(found)} people of the result are called {person!r}. Give people different "
                 "names before asking for recourse, or use words.plans(result), which has everyone "
                 "in order."
             )
-        return places[0]
+        return found[0]
 
     def choices(self, person: Hashable) -> list[int]:
         """The different successful paths of one person, the nearest first.
@@ -213,11 +217,11 @@ class Recourse:
 
         Left out is a path that asks for all that a nearer one asks for, as much or more.
         """
-        return self.choices_at(self.place(person))
+        return self.choices_at(self.index_of(person))
 
-    def choices_at(self, place: int) -> list[int]:
-        """`choices` of the person at a place."""
-        routes, chosen = self.routes[place], list[int]()
+    def choices_at(self, index: int) -> list[int]:
+        """`choices` of the person at a index."""
+        routes, chosen = self.routes[index], list[int]()
         reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
         moved = [path.values[-1] - path.values[0] for path in routes]
         ordered = np.array([feature.ordered for feature in self.space.schema.features])

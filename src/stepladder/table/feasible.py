@@ -186,11 +186,11 @@ def _is_outside(space: Space, feature: Feature, values: Floats) -> Mask:
 def allowed(space: Space, values: Floats) -> Floats:
     """Each value's nearest one that its feature can take, for whole rows (n, features)."""
     features = space.schema.features
-    whole = [not isinstance(f, Numeric) or f.places == 0 for f in features]
+    whole = [not isinstance(f, Numeric) or f.most_decimals == 0 for f in features]
     rows = np.where(whole, np.rint(values), values)  # the common kinds in one go
     for f, feature in enumerate(features):
         if isinstance(feature, Numeric) and (
-            feature.places or space.template.is_single_precision(feature.name)
+            feature.most_decimals or space.template.is_single_precision(feature.name)
         ):
             rows[:, f] = _allowed_column(space, feature, values[:, f])
     return rows
@@ -200,8 +200,8 @@ def _allowed_column(space: Space, feature: Feature, values: Floats) -> Floats:
     """The nearest values that the feature can take at all, whoever the person is."""
     if not isinstance(feature, Numeric):
         return np.rint(values)
-    if feature.places is not None:
-        values = rounded(values, feature.places)
+    if feature.most_decimals is not None:
+        values = rounded(values, feature.most_decimals)
     if space.template.is_single_precision(feature.name):
         # A float32 column would round the row after it was checked: use only what it can hold.
         values = values.astype(np.float32).astype(np.float64)
@@ -218,7 +218,7 @@ def _inside(space: Space, feature: Feature, end: float, inwards: float) -> float
     """The allowed value nearest to a bound that isn't beyond it (`inwards`: ±infinity)."""
     if np.isinf(end):
         return end
-    places = feature.places if isinstance(feature, Numeric) else 0
+    places = feature.most_decimals if isinstance(feature, Numeric) else 0
     single = isinstance(feature, Numeric) and space.template.is_single_precision(feature.name)
     finest = abs(end) * float(np.finfo(np.float32 if single else np.float64).eps)
     step = max(finest, 0.0 if places is None else 10.0**-places)
@@ -263,6 +263,7 @@ def _rule(space: Space, feature: Feature, fixed: bool, before: float, after: flo
     if fixed:
         return "is locked"
     assert isinstance(feature, Numeric)  # levels outside the list were refused when reading
-    if feature.places is not None and after != rounded(np.array(after), feature.places):
-        return "must be whole" if feature.places == 0 else f"has at most {feature.places} decimals"
+    decimals = feature.most_decimals
+    if decimals is not None and after != rounded(np.array(after), decimals):
+        return "must be whole" if decimals == 0 else f"has at most {decimals} decimals"
     return "must be a number that a float32 column can hold"

@@ -212,8 +212,8 @@ class Numeric(_Feature):
         low, high = self.limits
         if low > high:
             raise self._wrong(f"bounds are the wrong way round: low {low:g} is above high {high:g}")
-        if self.places is not None and low != -math.inf and high != math.inf:
-            scale = 10.0**self.places
+        if self.most_decimals is not None and low != -math.inf and high != math.inf:
+            scale = 10.0**self.most_decimals
             if np.ceil(low * scale) > np.floor(high * scale):
                 raise self._wrong(f"no allowed value lies within the bounds {low:g} to {high:g}")
 
@@ -238,7 +238,7 @@ class Numeric(_Feature):
         return (-math.inf if low is None else low, math.inf if high is None else high)
 
     @property
-    def places(self) -> int | None:
+    def most_decimals(self) -> int | None:
         """How many decimals a value may have; None if any number."""
         return 0 if self.integer else self.decimals
 

@@ -275,8 +275,8 @@ def allowed(feature: Feature) -> str:
         return said
     unit = f" ({feature.unit})" if feature.unit else ""
     said = _range(feature, *feature.bounds) or f"any number{unit}"
-    if feature.places is not None:
-        said += f", in steps of {amount(feature, 10**-feature.places)[0]}"
+    if feature.most_decimals is not None:
+        said += f", in steps of {amount(feature, 10**-feature.most_decimals)[0]}"
     if feature.typical is not None:
         said += f"; typical: {_range(feature, *feature.typical)}"
     return said

@@ -278,7 +278,7 @@ class Space:
         found = self.schema.features[feature]
         if not isinstance(found, Numeric):
             return (found.levels or ())[int(value)]
-        return int(value) if found.places == 0 and value == int(value) else float(value)
+        return int(value) if found.most_decimals == 0 and value == int(value) else float(value)
 
 
 def _width(feature: Feature) -> int:

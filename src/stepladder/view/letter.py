@@ -69,6 +69,7 @@ def letter(
         header=header,
         plan=plan,
         is_yes=bool(result.goal.met(np.array(plan.score))),
+        is_scored=not np.isnan(plan.score),
         missing=[f.label for f in features if plan.today[f.name] is None],
         reasons=main,
         routes=routes,

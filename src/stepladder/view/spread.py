@@ -47,11 +47,11 @@ UPRIGHT = 48
 
 
 def asking(result: Recourse) -> list[int]:
-    """The places of those who weren't at the goal already."""
+    """The indices of those who weren't at the goal already, as far as is known."""
     return [
-        place
-        for place, paths in enumerate(result.routes)
-        if paths[0].outcome is not Outcome.ALREADY_POSITIVE
+        i
+        for i, (first, *_) in enumerate(result.routes)
+        if first.outcome is not Outcome.ALREADY_POSITIVE and not first.is_unknown
     ]
 
 

@@ -213,7 +213,7 @@ class Plan:
 
 def plan(result: Recourse, person: Hashable) -> Plan:
     """The plan of one person, by the name that `result.people` has for them."""
-    return _plan(result, person, result.place(person))
+    return _plan(result, person, result.index_of(person))
 
 
 def plans(result: Recourse) -> list[Plan]:

@@ -8,7 +8,7 @@ import pytest
 
 import stepladder as sl
 from stepladder.methods.step import finish
-from stepladder.methods.step.reference import Reference, metric_of
+from stepladder.methods.step.reference import Reference, norm_of
 from stepladder.methods.step.refine import refined
 from stepladder.methods.step.targets import Targets
 from stepladder.model.scorer import Scorer
@@ -37,7 +37,7 @@ def nearer(
         clusters=np.repeat(np.arange(len(ends)), goals.shape[1]),
         slots=len(ends),
         columns=SPACE.changeable,
-        metric=metric_of(distance or "euclidean", points, SPACE),
+        norm=norm_of(distance or "euclidean", points, SPACE),
     )
     found = Targets(goals, points.reshape(*goals.shape[:2], -1), np.ones(goals.shape[:2], bool))
     return refined(

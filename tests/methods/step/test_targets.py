@@ -37,7 +37,7 @@ def found(
         clusters=np.array(clusters),
         slots=2,
         columns=SPACE.changeable,
-        metric=None,
+        norm=None,
     )
     scorer = Scorer(lambda rows: np.where(judge(rows), 0.9, 0.1), SPACE, sl.Goal())
     feasible = Feasible.around(SPACE, np.zeros((1, 2)))

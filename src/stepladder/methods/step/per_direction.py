@@ -97,7 +97,7 @@ class PerDirection(Private):
             clusters=np.zeros(len(found), dtype=np.intp),
             slots=self.parameters.paths,
             columns=space.changeable,
-            metric=None,
+            norm=None,
             ranges=ranges(space),
         )
 

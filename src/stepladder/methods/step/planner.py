@@ -18,7 +18,7 @@ from stepladder.kernels.alpha import Alpha
 from stepladder.methods.base import Answer, Question, ReferenceTable
 from stepladder.methods.pace import Pace
 from stepladder.methods.step.clusters import Clusterer, finds_own_number, partition
-from stepladder.methods.step.reference import Distance, Reference, metric_of, without_outlying
+from stepladder.methods.step.reference import Distance, Reference, norm_of, without_outlying
 from stepladder.privacy.pay import Guarantee
 from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Space
@@ -107,7 +107,7 @@ class Planner(ABC):
             clusters=labels,
             slots=int(labels.max()) + 1 if finds_own_number(of.clusterer) else count,
             columns=columns,
-            metric=metric_of(of.distance, points[:, columns], space),
+            norm=norm_of(of.distance, points[:, columns], space),
         )
 
     def _without_outlying(self, reference: Reference, table: ReferenceTable) -> Reference:

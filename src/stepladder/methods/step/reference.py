@@ -12,7 +12,7 @@ import numpy as np
 
 from stepladder.errors import ParameterError
 from stepladder.kernels.direction import Positives, prepare
-from stepladder.kernels.distance import Metric, weighting, whitening
+from stepladder.kernels.distance import Norm, weighting, whitening
 from stepladder.methods.step.clusters import Labels, outlying
 from stepladder.result.path import Outcome, Path
 from stepladder.table.feasible import Feasible, allowed
@@ -39,7 +39,7 @@ class Reference:
     slots: int
     """how many paths each person gets; slots beyond the clusters found start without one"""
     columns: Mask
-    metric: Metric | None
+    norm: Norm | None
     ranges: Floats | None = None
     """(features, 2) what the schema declares each feature to lie within, where the rows are made
     up: then values beyond those of the rows are worth a try too"""
@@ -50,7 +50,7 @@ class Reference:
     def prepared(self) -> list[Positives]:
         """Each cluster's positives as equation 1 wants them."""
         return [
-            prepare(self.points[self.clusters == c][:, self.columns], self.metric)
+            prepare(self.points[self.clusters == c][:, self.columns], self.norm)
             for c in range(self.slots)
         ]
 
@@ -61,10 +61,10 @@ class Reference:
 
     @cached_property
     def weights(self) -> Floats:
-        """(columns,) how hard each column is to change: the metric's, where it's one a column."""
+        """(columns,) how hard each column is to change: the norm's, where it's one a column."""
         weights = np.ones(len(self.columns))
-        if self.metric is not None and self.metric.ndim == 1:
-            weights[self.columns] = self.metric
+        if self.norm is not None and self.norm.ndim == 1:
+            weights[self.columns] = self.norm
         return weights
 
     def projected(self, feasible: Feasible, positives: Labels) -> Floats:
@@ -113,7 +113,7 @@ def profiles(feasible: Feasible) -> tuple[Labels, Labels]:
     return first, profile.reshape(-1)  # NumPy 2.0 gives it an axis more
 
 
-def metric_of(distance: Distance, points: Floats, space: Space) -> Metric | None:
+def norm_of(distance: Distance, points: Floats, space: Space) -> Norm | None:
     """The distance as the kernels know it, over the changeable columns of `points`."""
     if distance == "euclidean":
         return None

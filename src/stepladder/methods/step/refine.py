@@ -238,6 +238,6 @@ def _bits(space: Space) -> Floats:
     bits = []
     for feature in space.schema.features:
         bit = PROBE * float(space.scale[space.slices[feature.name].start])
-        places = feature.places if isinstance(feature, Numeric) else 0
+        places = feature.most_decimals if isinstance(feature, Numeric) else 0
         bits.append(bit if places is None else max(round(bit, places), 10.0**-places))
     return np.array(bits)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.direction import centres
-from stepladder.kernels.distance import Metric, place
+from stepladder.kernels.distance import Norm, measured
 from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.targets import Targets
@@ -96,7 +96,7 @@ class Search:
             if not len(going) or pace.expired:
                 break
             here = trail.latent[going][:, columns]
-            goals = self._goals(here, going, targets, valid, sharpness, settled, reference.metric)
+            goals = self._goals(here, going, targets, valid, sharpness, settled, reference.norm)
             gap = goals - here
             distance = np.linalg.norm(gap / stretch[going], axis=1)
             arrived = distance <= self.step_size
@@ -135,7 +135,7 @@ class Search:
         valid: Mask,
         sharpness: Floats,
         settled: NDArray[np.int64],
-        metric: Metric | None,
+        norm: Norm | None,
     ) -> Floats:
         """Where each path is drawn: the mean of its targets, or the one it has settled on."""
         goals = centres(
@@ -144,7 +144,7 @@ class Search:
             valid[going],
             self.alpha,
             sharpness=sharpness[going],
-            metric=metric,
+            norm=norm,
         )
         single = settled[going] >= 0
         goals[single] = targets.points[going[single], settled[going[single]]]
@@ -163,7 +163,7 @@ class Search:
         reference: Reference,
     ) -> None:
         """Arrived without being accepted: double α's degree, or settle on the nearest target."""
-        columns, metric = reference.columns, reference.metric
+        columns, norm = reference.columns, reference.norm
         short = arrived & ~trail.reached[going]
         if not self.sharpen:
             trail.stalled[going[short]] = True
@@ -178,5 +178,5 @@ class Search:
         trail.stalled[refused[~valid[refused].any(axis=1)]] = True
         choosing = choosing[valid[choosing].any(axis=1)]
         moves = targets.points[choosing] - trail.latent[choosing][:, None, columns]
-        apart = np.linalg.norm(place(moves, metric), axis=2)
+        apart = np.linalg.norm(measured(moves, norm), axis=2)
         settled[choosing] = np.where(valid[choosing], apart, np.inf).argmin(axis=1)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.kernels.distance import Metric, place
+from stepladder.kernels.distance import Norm, measured
 from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.reference import Reference, profiles
 from stepladder.model.scorer import Scorer
@@ -232,12 +232,12 @@ def _projected_distances(feasible: Feasible, reference: Reference) -> Floats:
     summed column by column, not by a matrix product, whose last digit depends on the other rows in
     it: that would let the order of two positives, and so a path, depend on who else is asked about.
     """
-    columns, metric = reference.columns, reference.metric
+    columns, norm = reference.columns, reference.norm
     here = feasible.space.to_points(feasible.start)[:, columns]
     there = reference.points[:, columns]
     low, high = (side[:, columns] for side in feasible.box)
-    if metric is not None and metric.ndim == 2:
-        return _whitened(here, there, low, high, metric)
+    if norm is not None and norm.ndim == 2:
+        return _whitened(here, there, low, high, norm)
     squared = np.zeros((len(here), len(there)))
     rows = max(1, TILE // max(1, len(there)))
     apart = np.empty((rows, len(there)))
@@ -251,17 +251,17 @@ def _projected_distances(feasible: Feasible, reference: Reference) -> Floats:
                 np.subtract(gap, here[part, j, None], out=gap)
             else:
                 np.subtract(column, here[part, j, None], out=gap)
-            if metric is not None:
-                gap *= metric[j]
+            if norm is not None:
+                gap *= norm[j]
             own += np.square(gap, out=gap)
     return squared
 
 
-def _whitened(here: Floats, there: Floats, low: Floats, high: Floats, metric: Metric) -> Floats:
+def _whitened(here: Floats, there: Floats, low: Floats, high: Floats, norm: Norm) -> Floats:
     """The same where a whitening mixes columns: one person at a time, so products are alike."""
     return np.stack(
         [
-            np.square(place(np.clip(there, low[i], high[i]) - here[i], metric)).sum(axis=1)
+            np.square(measured(np.clip(there, low[i], high[i]) - here[i], norm)).sum(axis=1)
             for i in range(len(here))
         ]
     )

@@ -94,7 +94,7 @@ def drawable(result: Recourse, person: Hashable) -> tuple[words.Plan, list[Drawn
     plan = words.plan(result, person)
     if np.isnan(plan.score):
         raise ParameterError(f"There's nothing to draw for {person!r}. {plan.note}")
-    return plan, different(result, result.place(person))
+    return plan, different(result, result.index_of(person))
 
 
 def different(result: Recourse, place: int) -> list[Drawn]:

@@ -239,7 +239,7 @@ def number_axis(feature: Feature | None = None, **settings: Any) -> dict[str, An
     """An axis of numbers as people write them; whole ones have no ticks between them."""
     if isinstance(feature, Numeric) and feature.percent:
         return {"format": ",~%", **settings}
-    if isinstance(feature, Numeric) and feature.places == 0:
+    if isinstance(feature, Numeric) and feature.most_decimals == 0:
         settings["tickMinStep"] = feature.times
     return {"format": ",~r", **settings}
 
