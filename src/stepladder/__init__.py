@@ -1,6 +1,7 @@
 """Stepladder: a few concrete, different, step-by-step routes to a yes.
 
-The way in for a reader: here → `methods/step` → `kernels/direction.py`.
+The way in for a reader is the way the data goes: here → `methods/step/method.py` → `default.py`
+beside it → `kernels/direction.py`.
 """
 
 from stepladder.errors import BudgetError, StepladderError

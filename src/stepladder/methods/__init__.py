@@ -1,1 +1,13 @@
-"""One published method a room, each citing its source."""
+"""How paths are found: one published method per file or folder, each citing its source.
+
+base.py       what every method shares: fit, recourse, Question and Answer
+pace.py       a call's clock, progress and questions to the model
+step/         StEP: the default, the published and the private planners
+walk.py       one person's loop; one_row.py reads the row they come with
+mim.py        MIM
+dice.py       DiCE, by dice-ml: dice_library.py and dice_gradient.py
+face.py       FACE, on graphs.py
+cchvae.py     C-CHVAE, on vae.py
+trails.py     what a baseline found, checked and made into paths
+catalogue.py  every method by its name
+"""
