@@ -129,7 +129,7 @@ class Pace:
     def reached(self, count: int) -> None:
         """Say that `count` people beyond those banked are finished."""
         done = self._banked + count
-        if done == self.done:
+        if done <= self.done:  # some people's paths may be finished before others' are begun
             return
         self.done = done
         if self._report is not None:

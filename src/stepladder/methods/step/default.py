@@ -325,8 +325,8 @@ def _blame(
             row[unneeded], free[unneeded, f] = trial[unneeded], False
     for person, given in zip(people.tolist(), free, strict=True):
         needed = ", ".join(name for name, gives in zip(names, given, strict=True) if gives)
-        said[person] = (
-            f"none of the {len(reference.found)} positives can be reached; it would be enough to "
-            f"give up the rules on {needed}"
-        )
+        way = f"it would be enough to give up the rules on {needed}"
+        if not needed:  # the model said yes to a row that it now says no to
+            way = "the model doesn't always say the same of the same row"
+        said[person] = f"none of the {len(reference.found)} positives can be reached; {way}"
     return said
