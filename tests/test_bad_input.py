@@ -366,7 +366,6 @@ def test_recourse_before_fit_says_so():
         ("random_state", None),
         ("alpha", "volcano"),
         ("distance", "manhattan"),
-        ("noise", -0.5),
         ("spare_clusters", -1),
     ],
 )

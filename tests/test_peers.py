@@ -415,7 +415,7 @@ def test_a_time_budget_that_suffices_changes_nothing():
 def test_results_go_to_json_with_numpy_inside_and_come_back(tmp_path, result):
     result.save(tmp_path / "plan.json")
     content = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
-    assert len(content["routes"]) == len(result.final)
+    assert sum(len(person["paths"]) for person in content["people"]) == len(result.final)
     loaded = sl.Recourse.load(tmp_path / "plan.json")
     pd.testing.assert_frame_equal(loaded.final, result.final, check_exact=True)
     pd.testing.assert_frame_equal(loaded.paths, result.paths, check_exact=True)

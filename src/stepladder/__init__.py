@@ -1,7 +1,7 @@
 """Stepladder: a few concrete, different, step-by-step routes to a yes.
 
-The way in for a reader is the way the data goes: here → `methods/step/method.py` → `default.py`
-beside it → `kernels/direction.py`.
+The way in for a reader is the way the data goes: here → `methods/step/method.py` →
+`methods/base.py` → `methods/step/default.py` → `search.py` → `centres` in `kernels/direction.py`.
 """
 
 from stepladder.errors import BudgetError, StepladderError

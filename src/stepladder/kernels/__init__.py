@@ -1,4 +1,6 @@
-"""Arrays in, arrays out: the weights (`alpha`), the distances and equation 1.
+"""Arrays in, arrays out. Nothing here knows a frame, a schema or a model.
 
-Nothing here knows a frame, a schema or a model.
+alpha.py      how a positive's weight falls with its distance
+distance.py   distances as norms
+direction.py  equation 1; checks.py checks what it's given, and tiling.py cuts it to size
 """

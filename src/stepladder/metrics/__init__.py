@@ -1,5 +1,10 @@
 """What recourse is worth: pure functions of paths.
 
+people.py     the metrics: one value per person, and their mean; paths.py is what they are read off
+groups.py     what groups of people are compared by, read off members.py
+fairness.py   six notions of fairness between them
+intervals.py  how sure such numbers are
+
 >>> sorted(name for name, metric in METRICS.items() if not metric.higher_is_better)[:2]
 ['distance_to_positives', 'l2_distance']
 """

@@ -9,6 +9,10 @@ https://…/v2/models/m   a model behind the Open Inference Protocol
 model.pkl, .joblib      a pickle: only if its reader says that it's trusted
 
 A file is opened as what its name says, so a pickle under another name is never run.
+
+skops.py     which types of a .skops file are harmless
+compiled.py  compiled parts of such a model, checked before they're used; trees.py: its trees
+onnx.py      an ONNX model; served.py: one behind an address; tensors.py is what both are sent
 """
 
 from __future__ import annotations

@@ -9,6 +9,9 @@ Parquet and JSON hold the same:
 
 Parquet has one row for each row of a path, and the rest as metadata. JSON is one object: `run`,
 `people` with their paths, and `totals`.
+
+content.py  what is written, and how a result is made of it again; kinds.py: of which types
+writer.py   batch by batch; parquet_file.py and json_file.py are the two kinds of file
 """
 
 from __future__ import annotations
