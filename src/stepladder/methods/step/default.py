@@ -91,7 +91,7 @@ class Default(Planner):
         return self._clustered(found, values, points, seen, space)
 
     def answer(self, question: Question, reference: Reference) -> Answer:
-        """The paths of n people: first everybody's are found, then they're made as short as can be.
+        """The paths of n people: first everybody's are found, then they're shortened.
 
         Without a time budget all people advance together; with one, as many as time allows.
         """
@@ -144,9 +144,9 @@ class Default(Planner):
         points = np.split(
             scorer.space.to_points(np.concatenate(trail.values)), np.cumsum(trail.steps + 1)[:-1]
         )
-        told = part.targets, reference, blame, late, scorer.goal
+        about = part.targets, reference, blame, late, scorer.goal
         paths = [
-            Path(*self._ending(path, trail, *told), *rows)
+            Path(*self._ending(path, trail, *about), *rows)
             for path, rows in enumerate(zip(trail.values, points, trail.scores, strict=True))
         ]
         return [paths[i : i + k] for i in range(0, len(paths), k)]
@@ -297,12 +297,12 @@ def _blame(
 ) -> dict[int, str]:
     """For people who can become no positive, the rules that would have to give, in words.
 
-    For each, the positive that the fewest rules keep them from; and of those rules none that its
-    row would meet the goal without giving up.
+    For each, the positive that the fewest rules keep them from; and of those rules only the ones
+    that have to be given up for its row to meet the goal.
     """
-    names, said = feasible.space.schema.names, dict[int, str]()
+    names, reasons = feasible.space.schema.names, dict[int, str]()
     if not len(people):
-        return said
+        return reasons
     if reference.ranges is not None:  # what made-up rows are kept from says nothing
         way = "no row with what this person can't change was found that the model accepts"
         return dict.fromkeys(people.tolist(), way)
@@ -325,8 +325,8 @@ def _blame(
             row[unneeded], free[unneeded, f] = trial[unneeded], False
     for person, given in zip(people.tolist(), free, strict=True):
         needed = ", ".join(name for name, gives in zip(names, given, strict=True) if gives)
-        said[person] = (
+        reasons[person] = (
             f"none of the {len(reference.found)} positives can be reached; it would be enough to "
             f"give up the rules on {needed}"
         )
-    return said
+    return reasons
