@@ -1,6 +1,1 @@
-"""One published method per file or folder, each citing its source.
-
-base.py       what every method shares
-catalogue.py  every method by its name
-walk.py       one person's loop with the program
-"""
+"""One published method a room, each citing its source."""
