@@ -300,9 +300,9 @@ def _blame(
     For each, the positive that the fewest rules keep them from; and of those rules only the ones
     that have to be given up for its row to meet the goal.
     """
-    names, reasons = feasible.space.schema.names, dict[int, str]()
+    names, said = feasible.space.schema.names, dict[int, str]()
     if not len(people):
-        return reasons
+        return said
     if reference.ranges is not None:  # what made-up rows are kept from says nothing
         way = "no row with what this person can't change was found that the model accepts"
         return dict.fromkeys(people.tolist(), way)
@@ -325,8 +325,8 @@ def _blame(
             row[unneeded], free[unneeded, f] = trial[unneeded], False
     for person, given in zip(people.tolist(), free, strict=True):
         needed = ", ".join(name for name, gives in zip(names, given, strict=True) if gives)
-        reasons[person] = (
+        said[person] = (
             f"none of the {len(reference.found)} positives can be reached; it would be enough to "
             f"give up the rules on {needed}"
         )
-    return reasons
+    return said
