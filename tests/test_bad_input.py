@@ -200,9 +200,9 @@ def test_an_extra_column_is_set_aside_wherever_rows_are_read():
 
 def test_a_column_that_stands_twice_is_named():
     twice = pd.concat([rows(), rows()[["age"]]], axis=1)
-    with said(errors.ColumnError, "'age' stands more than once", "Drop or rename"):
+    with said(errors.ColumnError, "'age' appears more than once", "Drop or rename"):
         sl.StEP().fit(twice, model, schema=SCHEMA)
-    with said(errors.ColumnError, "'age' stands more than once"):
+    with said(errors.ColumnError, "'age' appears more than once"):
         fitted().recourse(twice.head(2))
 
 

@@ -5,15 +5,15 @@ StepladderError
 ├── SchemaError           the schema contradicts itself, or its file can't be read
 ├── FrameError            a frame doesn't fit the schema
 │   ├── EmptyFrameError       it has no rows
-│   ├── ColumnError           a column is missing or there twice
-│   ├── DtypeError            a column holds something else than its feature says
+│   ├── ColumnError           a column is missing or appears twice
+│   ├── DtypeError            a column holds something other than its feature says
 │   ├── MissingValueError     a value is missing where one is needed
 │   ├── NotFiniteError        a value is infinite
 │   ├── LevelError            a category or ordinal level the schema doesn't know
 │   ├── BoundsError           a row already breaks the bounds of its own schema
 │   └── ConstantError         a changeable column never varies, so it has no scale
 ├── PositivesError        too few reference rows meet the goal
-├── ModelError            a model can't be loaded, raised, or answered with no score
+├── ModelError            a model can't be loaded, raises, or returns something that isn't a score
 ├── NotFittedError        a method was asked for recourse before `fit`
 ├── ResultError           a saved result or walk can't be read back
 ├── DatasetError          a table can't be found, read or downloaded, or isn't the one it should be
@@ -51,11 +51,11 @@ class EmptyFrameError(FrameError):
 
 
 class ColumnError(FrameError):
-    """A column is missing or there twice."""
+    """A column is missing or appears twice."""
 
 
 class DtypeError(FrameError):
-    """A column holds something else than its feature says."""
+    """A column holds something other than its feature says."""
 
 
 class MissingValueError(FrameError):
@@ -83,7 +83,7 @@ class PositivesError(StepladderError, ValueError):
 
 
 class ModelError(StepladderError, RuntimeError):
-    """A model can't be loaded, raised, or answered with something that isn't a score."""
+    """A model can't be loaded, raises, or returns something that isn't a score."""
 
 
 class NotFittedError(StepladderError, RuntimeError):
@@ -123,9 +123,9 @@ def nearest(name: object, known: Iterable[object]) -> str:
     """
     by_text = {str(k): k for k in known}
     folded = {text.casefold(): text for text in by_text}
-    said = str(name)
-    close = get_close_matches(said, by_text, n=1) or [
-        folded[text] for text in get_close_matches(said.casefold(), folded, n=1)
+    given = str(name)
+    close = get_close_matches(given, by_text, n=1) or [
+        folded[text] for text in get_close_matches(given.casefold(), folded, n=1)
     ]
     return f" Did you mean {by_text[close[0]]!r}?" if close else ""
 

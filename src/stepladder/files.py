@@ -14,7 +14,7 @@ from stepladder.errors import ResultError
 
 @contextmanager
 def replacing(file: Path, failing: str = "Can't write to") -> Iterator[Path]:
-    """A place beside `file` to write to, which takes its place once the block ends well.
+    """A temporary file beside `file` to write to, which replaces it once the block ends well.
 
     Until then what was there stays, and whatever goes wrong nothing else is left. `failing` begins
     the sentence that an `OSError` becomes.
@@ -30,18 +30,18 @@ def replacing(file: Path, failing: str = "Can't write to") -> Iterator[Path]:
 
 
 def beside(file: Path) -> Path:
-    """A hidden name beside a file that nothing has yet."""
+    """A hidden name beside a file, not in use yet."""
     return file.with_name(f".{file.name}.{uuid4().hex}")
 
 
 @contextmanager
 def writing(file: Path, failing: str = "Can't write to") -> Iterator[None]:
-    """What goes wrong in writing to `file` becomes a sentence about it."""
+    """What goes wrong when writing to `file` becomes a sentence about it."""
     try:
         yield
     except OSError as error:
         raise ResultError(
-            f"{failing} {str(file)!r}: {error.strerror or error}. Choose a folder that is there, "
+            f"{failing} {str(file)!r}: {error.strerror or error}. Choose a folder that exists, "
             "can be written to and has room."
         ) from error
 
@@ -53,7 +53,7 @@ def write_text(text: str, file: Path) -> None:
 
 
 def check_place(file: Path) -> None:
-    """Refuse a file that couldn't be written, before the work is done that it's for."""
+    """Refuse a file that couldn't be written, before doing the work it's for."""
     probe = beside(file)
     with writing(file):
         probe.touch()

@@ -29,7 +29,7 @@ def lines(text: str) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> str:
-    """A table of plain texts and numbers; `numbers` are the places of the columns of numbers."""
+    """A table of plain texts and numbers; `numbers` are the indices of the columns of numbers."""
     above = _row("th", heads, numbers)
     below = "".join(_row("td", row, numbers) for row in rows)
     return (
@@ -40,7 +40,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence
 
 def _row(tag: str, cells: Sequence[Any], numbers: Sequence[int]) -> str:
     made = "".join(
-        f'<{tag} style="{NUMBER if place in numbers else CELL}">{escape(str(cell))}</{tag}>'
-        for place, cell in enumerate(cells)
+        f'<{tag} style="{NUMBER if index in numbers else CELL}">{escape(str(cell))}</{tag}>'
+        for index, cell in enumerate(cells)
     )
     return f"<tr>{made}</tr>"

@@ -29,7 +29,7 @@ def exact(n: float | Decimal, *, apart: bool = True, cents: bool = False) -> str
 
 
 def plain(n: float) -> str:
-    """A number as it's typed, for a label or a message: no commas, and no noise of the computer's.
+    """A number as it's typed, for a label or a message: no commas, and no rounding noise.
 
     >>> [plain(n) for n in (1200.0, -0.5, 0.1 + 0.2)]
     ['1200', '-0.5', '0.3']

@@ -70,8 +70,8 @@ class Bar:
 
     def reached(self, done: int, note: str = "") -> None:
         """Show that so much is done; `note` stands behind the bar."""
-        said = " ".join(part for part in (self._left(done), note) if part)
-        self._bar.update(self._task, completed=done, note=said)
+        text = " ".join(part for part in (self._left(done), note) if part)
+        self._bar.update(self._task, completed=done, note=text)
 
     def _left(self, done: int) -> str:
         """How long the rest takes, once there is a pace to go by."""

@@ -743,7 +743,7 @@ def test_a_disk_that_fills_up_leaves_what_was_there(folder, ending, monkeypatch)
     shown = stepladder("--out", out, "--quiet")
     assert shown.exit_code == 1, shown.output
     assert shown.stderr == (
-        f"Error: Can't write to '{out}': No space left on device. Choose a folder that is there, "
+        f"Error: Can't write to '{out}': No space left on device. Choose a folder that exists, "
         "can be written to and has room.\n"
     )
     assert out.read_text() == "mine"

@@ -214,7 +214,7 @@ def test_a_table_that_cannot_be_read_is_one_sentence(tmp_path, name, content, sa
         (["--increase", "job"], "needs an order"),
         (["--increase", "age", "--never", "age"], "'age' is asked to change"),
         (["--out", "/proc/schema.yaml"], "Can't write to '/proc/schema.yaml': "),
-        (["--out", "/no/schema.yaml"], "No such file or directory. Choose a folder that is there"),
+        (["--out", "/no/schema.yaml"], "No such file or directory. Choose a folder that exists"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(table, options, said):
@@ -248,7 +248,7 @@ def test_a_full_disk_leaves_nothing_and_what_was_there(table, tmp_path, monkeypa
     out = tmp_path / "schema.yaml"
     out.write_text("mine")
     monkeypatch.setattr(Path, "write_text", full)
-    said = "No space left on device. Choose a folder that is there, can be written to and has room."
+    said = "No space left on device. Choose a folder that exists, can be written to and has room."
     assert_refused(stepladder(table, "--out", out, "--force"), said)
     assert out.read_text() == "mine"
     assert {file.name for file in tmp_path.iterdir()} == {"loans.parquet", "schema.yaml"}

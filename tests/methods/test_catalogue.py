@@ -61,7 +61,7 @@ def test_somebody_elses_method_goes_by_where_python_finds_it():
     [
         ("nowhere_at_all:Mine", "can't be imported: No module named 'nowhere_at_all'"),
         ("stepladder.methods.mim:Mine", "can't be imported: .* no attribute 'Mine'"),
-        ("stepladder.methods.mim:Alpha", r"is no method: expected a subclass of sl\.Method"),
+        ("stepladder.methods.mim:Alpha", r"isn't a method: expected a subclass of sl\.Method"),
         (":Mine", "can't be imported"),
     ],
 )

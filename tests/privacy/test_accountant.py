@@ -391,7 +391,7 @@ def test_a_share_is_above_0_and_at_most_1(share):
 @pytest.mark.parametrize("what", ["", None, 3, b"bytes", "two\nlines", "half \ud800"])
 def test_what_a_spend_is_for_is_a_line_of_text(what):
     budget = Budget(1, 1e-6)
-    with pytest.raises(ParameterError, match="must be said in a line of text"):
+    with pytest.raises(ParameterError, match="must be one line of text"):
         budget.spend(9.0, what)
     assert budget.entries() == []
 

@@ -407,7 +407,7 @@ def test_a_ledger_that_was_cut_short_is_damaged(path, kept):
     budget = many(path, 3000)
     os.truncate(path, kept)
     assert f"The ledger {path} is damaged" in refused(path)
-    assert "count the whole budget as spent" in refused(path)
+    assert "count all of the budget as spent" in refused(path)
     with pytest.raises(BudgetError, match="is damaged"):
         budget.spend(1000.0, "a direction")
 

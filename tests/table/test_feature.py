@@ -207,7 +207,7 @@ def test_words_are_texts_of_one_line(setting, text):
     if setting == "label" and text is None:
         return
     with pytest.raises(
-        SchemaError, match=f"numeric feature 'a': {setting} must be a text of one line"
+        SchemaError, match=f"numeric feature 'a': {setting} must be one line of text"
     ):
         sl.Numeric("a", **{setting: text})
 
@@ -230,7 +230,7 @@ def test_percent_is_true_or_false():
 
 @pytest.mark.parametrize("also", [{"unit": "%"}, {"times": 100}])
 def test_percent_says_its_unit_by_itself(also):
-    with pytest.raises(SchemaError, match=r"percent=True says unit and times by itself.*% of inc"):
+    with pytest.raises(SchemaError, match=r"percent=True sets unit and times by itself.*% of inc"):
         sl.Numeric("a", percent=True, **also)
 
 

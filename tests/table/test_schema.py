@@ -498,11 +498,11 @@ def test_the_file_is_one_that_a_person_can_write(tmp_path):
         ("features:\n- {name: a, kind: [numeric]}\n", "kind"),
         (
             "features:\n- name: a\n  kind: numeric\n  change: never\n  change: any\n",
-            "line 5, column 3: not YAML: 'change' stands here a second time; keep one of the two",
+            "line 5, column 3: not YAML: 'change' appears here a second time; keep one of the two",
         ),
         (
             'features:\n- {name: a, kind: numeric}\n"features":\n- {name: b, kind: numeric}\n',
-            "line 3, column 1: not YAML: 'features' stands here a second time",
+            "line 3, column 1: not YAML: 'features' appears here a second time",
         ),
         (
             "features:\n- {name: a, kind: ordinal, levels: [9999-99-99, b]}\n",
@@ -514,7 +514,7 @@ def test_the_file_is_one_that_a_person_can_write(tmp_path):
         ("features: " + "[" * 5000, "nested too deeply"),
         (
             "features:\n- {name: a\x01, kind: numeric}\n",
-            r"line 2, column 11: the character U\+0001 can't stand in YAML. Delete it",
+            r"line 2, column 11: the character U\+0001 can't be in YAML. Delete it",
         ),
     ],
 )

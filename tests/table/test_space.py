@@ -680,7 +680,7 @@ def test_a_column_with_a_slip_beside_extra_ones_is_answered_with_the_nearest():
 def test_a_column_that_stands_twice_is_named():
     twice = small()
     twice = pd.concat([twice, twice[["income"]]], axis=1)
-    refused(twice, ColumnError, "'income' stands more than once")
+    refused(twice, ColumnError, "'income' appears more than once")
     arrow = pa.Table.from_pandas(small())
     refused(arrow.append_column("income", arrow["income"]), ColumnError, "more than once", "income")
 

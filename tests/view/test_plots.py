@@ -474,7 +474,7 @@ def test_another_kind_of_file_is_refused(name: str, tmp_path: Path):
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path):
     (tmp_path / "file").touch()
     for folder in ("nowhere", "file"):
-        with pytest.raises(ResultError, match="Choose a folder that is there"):
+        with pytest.raises(ResultError, match="Choose a folder that exists"):
             plots.save(plots.methods(METHODS), tmp_path / folder / "chart.svg")
 
 

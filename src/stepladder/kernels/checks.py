@@ -77,7 +77,7 @@ def check_call(
         raise ParameterError(
             f"The alpha must be a Volcano, Sloped, Power or Unit. Got {alpha!r} instead."
         )
-    checked = None if norm is None else _checked_metric(norm, m)
+    checked = None if norm is None else _checked_norm(norm, m)
     whole_number("The memory", memory, 1)
     for name, array in (("points", points), ("positives", positives)):
         size = max(np.abs(a).max(initial=0.0) for a in (array, measured(array, checked)))
@@ -88,7 +88,7 @@ def check_call(
             )
 
 
-def _checked_metric(norm: object, m: int) -> Norm:
+def _checked_norm(norm: object, m: int) -> Norm:
     if isinstance(norm, np.ndarray) and norm.shape in ((m,), (m, m)):
         array: Norm = norm.astype(np.float64, copy=False)
         if np.isfinite(array).all():

@@ -52,13 +52,13 @@ def directions(
     points     (n, m), or one point (m,)
     positives  (N, m); with none, every direction is zero
     clusters   (N,) whole numbers: the cluster of each positive, -1 for none
-    norm     None, (m,) or (m, m): see `stepladder.kernels.distance`
+    norm       None, (m,) or (m, m): see `stepladder.kernels.distance`
     dtype      float64, exact to about 1e-13 of Σ ‖y_j - x‖ α, or float32, to about 1e-5, but faster
     memory     bytes that temporaries may take; the result doesn't depend on it beyond rounding
 
     Returns (n, m), or (n, k, m) with clusters, k being the largest label plus one; without the
     first axis for one point. A positive at distance 0 adds nothing, even where α is infinite.
-    Cost: about 4 m floating-point operations and one α a pair.
+    Cost: about 4 m floating-point operations and one α per pair.
 
     >>> from stepladder.kernels.alpha import Unit
     >>> directions([0.0, 0.0], [[2.0, 0.0], [0.0, 4.0], [0.0, 9.0]], Unit())
@@ -189,7 +189,7 @@ def _block_direction(
 
 
 def _near_pairs(squared: Floats, limits: Floats) -> tuple[NDArray[np.intp], ...] | None:
-    """The indices of a tile where distance² is at most its point's limit; None if nowhere."""
+    """The indices in a tile where distance² is at most its point's limit; None if nowhere."""
     hit = np.nonzero(squared.min(axis=3) <= limits)
     if len(hit[0]) == 0:
         return None

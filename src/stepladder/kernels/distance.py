@@ -24,8 +24,8 @@ def weighting(weights: ArrayLike) -> Norm:
     w = np.array(weights, dtype=np.float64)
     if w.ndim != 1 or not (np.isfinite(w) & (w >= 0)).all():
         raise ParameterError(
-            "The weights of a distance must be a list of finite numbers of at least 0, one a "
-            f"feature. Got {weights!r} instead."
+            "The weights of a distance must be a list of finite numbers of at least 0, one "
+            f"per feature. Got {weights!r} instead."
         )
     return w
 

@@ -97,7 +97,7 @@ def spread(work: Callable[[Item], None], items: list[Item], threads: int) -> Non
 
 @cache
 def _pool(threads: int, process: int) -> ThreadPoolExecutor:
-    """Kept, for a step of a walk takes less time than starting threads; one a forked process."""
+    """Kept, as a step takes less time than starting threads; a forked process has its own."""
     return ThreadPoolExecutor(threads, thread_name_prefix="stepladder")
 
 

@@ -87,7 +87,7 @@ class Answer:
 class Method(ABC):
     """A recourse method: hyper-parameters in the constructor, then `fit`, then `recourse`.
 
-    Yours says what its `settings` are, what it shall `learn`, and how it answers: `answer`.
+    Yours says what its `settings` are, what to `learn` and how to `answer`.
     Learned by `fit`: `space_`, `scorer_`, `counts_`, `positives_` and what `learn` adds.
     """
 
@@ -124,7 +124,7 @@ class Method(ABC):
 
     @property
     def is_private(self) -> bool:
-        """Whether nothing may be told of the reference rows but what was paid for."""
+        """Whether nothing about the reference rows may be disclosed but what was paid for."""
         return False
 
     @property
@@ -176,11 +176,11 @@ class Method(ABC):
         table = ReferenceTable(space, scorer, values[complete], scores, accepted, positive)
         self.learn(table)
         self.space_, self.scorer_ = space, scorer
-        self.positives_, self.counts_ = self._told(table, len(values))
+        self.positives_, self.counts_ = self._disclosed(table, len(values))
         return self
 
-    def _told(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
-        """What results tell of the reference rows: the positives' points, and counts."""
+    def _disclosed(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
+        """What results disclose of the reference rows: the positives' points, and counts."""
         points = table.space.to_points(allowed(table.space, table.values[table.positive]))
         return points, {
             "rows": rows,
@@ -239,7 +239,7 @@ class Method(ABC):
         *,
         next_only: bool = False,
     ) -> Answer:
-        """Each person's paths, those of people who have none to go included."""
+        """Each person's paths, including people who can't be asked about or need none."""
         locked = (locked,) if isinstance(locked, str) else tuple(locked)
         if locked and not self.honours_rules:
             raise ParameterError(
@@ -360,7 +360,7 @@ def _chosen_space(
         )
     if not space.changeable.any():
         raise SchemaError(
-            "Every feature of the schema never changes, so nobody can become anything else. "
+            "No feature of the schema may change, so nobody can become anything else. "
             "Let at least one feature change."
         )
     return space
@@ -373,7 +373,7 @@ def _labelled(labels: Any, count: int, scorer: Scorer) -> Mask:
     given = np.asarray(labels)
     if given.shape != (count,):
         raise ParameterError(
-            f"labels must be one a reference row: expected ({count},), got {given.shape}."
+            f"labels must be one per reference row: expected ({count},), got {given.shape}."
         )
     return scorer.is_desired(given)
 

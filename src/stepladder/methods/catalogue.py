@@ -21,7 +21,7 @@ WHERE = {
     "cchvae": ("stepladder.methods.cchvae", "CCHVAE"),
     "mim": ("stepladder.methods.mim", "MIM"),
 }
-"""Which module and class each family of methods lies in."""
+"""The module and class of each family of methods."""
 
 AS_PUBLISHED = ".published"
 
@@ -73,5 +73,5 @@ def _imported(path: str) -> type[Method]:
             "packages and on PYTHONPATH."
         ) from error
     if not (isinstance(found, type) and issubclass(found, Method)):
-        raise ParameterError(f"{path!r} is no method: expected a subclass of sl.Method.")
+        raise ParameterError(f"{path!r} isn't a method: expected a subclass of sl.Method.")
     return found

@@ -44,7 +44,7 @@ class CCHVAE(Method):
     epochs         how often the autoencoder sees each reference row
     random_state   the seed; the same seed gives the same rows
     network        how the autoencoder is built and trained: see `Network`
-    moves_fixed    whether a shell reaches into the fixed columns too that the decoder is given
+    moves_fixed    whether a shell also reaches into the fixed columns that the decoder is given
                    (CARLA's does); what is returned keeps the person's values all the same
     checked        whether what is found must be a row that the person could become. If not, points
                    are taken as they are decoded, and fewer than `paths` of them count as none
@@ -84,7 +84,7 @@ class CCHVAE(Method):
     @classmethod
     def published(cls, paths: int = 3, random_state: int = 0, step: float = 1.0) -> CCHVAE:
         """As the StEP paper ran it: nothing is rounded but categories, one-way features go both
-        ways, and who has fewer than `paths` counterfactuals in a round has none."""
+        ways, and whoever has fewer than `paths` counterfactuals in a round has none."""
         return cls(paths, step, random_state=random_state, moves_fixed=True, checked=False)
 
     @property
@@ -129,7 +129,7 @@ class CCHVAE(Method):
         feasible, scores, pace = question.feasible, question.scores, question.pace
         found = [Found.nothing(feasible.space) for _ in range(len(feasible))]
         searching, timed_out = np.arange(len(feasible)), False
-        # One by one: a product with others' rows in it would round them otherwise.
+        # One by one: a product with others' rows in it would round them differently.
         points = feasible.space.to_points(feasible.start)
         codes = np.concatenate([self.autoencoder_.encode(point[None]) for point in points])
         for turn in range(self.rounds):
@@ -152,7 +152,7 @@ class CCHVAE(Method):
         if not self.checked:
             for i in searching:
                 found[i] = Found.nothing(feasible.space)
-        routes, dropped = offered(
+        paths, dropped = offered(
             feasible,
             scores,
             [[row[None] for row in own.points] for own in found],
@@ -167,8 +167,8 @@ class CCHVAE(Method):
                 late = standing(
                     feasible.space, feasible.start[i], scores[i], Outcome.TIMED_OUT, why
                 )
-                routes[i] = [late if p.outcome is Outcome.UNREACHABLE else p for p in routes[i]]
-        return Answer(routes, dropped)
+                paths[i] = [late if p.outcome is Outcome.UNREACHABLE else p for p in paths[i]]
+        return Answer(paths, dropped)
 
     def _shell(self, turn: int, person: Floats, width: int) -> Singles:
         """Moves (samples, width) of a code, evenly in all directions, as long as the shell says.

@@ -99,7 +99,7 @@ class DiCE(Method):
         """DiCE as the paper on StEP ran it: on encoded points and without any constraint.
 
         Random sampling, standardised columns as numbers, one-hot columns as categories of 0 and
-        1, whatever else their group says; posthoc sparsity 0.1; points as they are. Who gets
+        1, whatever else their group says; posthoc sparsity 0.1; points as they are. Whoever gets
         fewer than `paths` gets none.
         """
         return cls(paths, random_state=random_state, checked=False)
@@ -119,8 +119,8 @@ class DiCE(Method):
     def __repr__(self) -> str:
         method = type(self) if self.checked else type(self).published
         usual = {name: p.default for name, p in signature(method).parameters.items()}
-        said = [f"{n}={getattr(self, n)!r}" for n in usual if getattr(self, n) != usual[n]]
-        return f"{self.settings['method']}({', '.join(said)})"
+        given = [f"{n}={getattr(self, n)!r}" for n in usual if getattr(self, n) != usual[n]]
+        return f"{self.settings['method']}({', '.join(given)})"
 
     @property
     def honours_rules(self) -> bool:
@@ -150,19 +150,19 @@ class DiCE(Method):
     # ---- recourse -------------------------------------------------------------------------
 
     def answer(self, question: Question) -> Answer:
-        routes: list[list[Path]] = []
+        paths: list[list[Path]] = []
         dropped = 0
         for i, score in enumerate(question.scores):
             person = question.feasible.take(slice(i, i + 1))
             try:
-                paths, broken = self._paths_of(person, score, question)
+                own, broken = self._paths_of(person, score, question)
             except TimeUpError:
                 late = standing(self.space_, person.start[0], score, Outcome.TIMED_OUT, TOO_LATE)
-                paths, broken = [late] * self.paths, 0
-            routes.append(paths)
+                own, broken = [late] * self.paths, 0
+            paths.append(own)
             dropped += broken
             question.pace.reached(i + 1)
-        return Answer(routes, dropped)
+        return Answer(paths, dropped)
 
     def _paths_of(
         self, person: Feasible, score: float, question: Question
@@ -292,7 +292,7 @@ class DiCE(Method):
 
 @dataclass(frozen=True)
 class _Share:
-    """What the library's searches are told of a row."""
+    """What the library's searches see of a row."""
 
     scorer: Scorer
     spread: float
@@ -318,9 +318,9 @@ def _declared(space: Space, values: Floats) -> Declared:
     decimals = []
     for feature in space.schema.features:
         scale = space.scale[space.slices[feature.name].start]
-        places = feature.most_decimals if isinstance(feature, Numeric) else 0
+        most = feature.most_decimals if isinstance(feature, Numeric) else 0
         usual = max(0, DIGITS - int(np.floor(np.log10(scale))))
-        decimals.append(usual if places is None else places)
+        decimals.append(usual if most is None else most)
     levels = [
         len(feature.levels or ()) if isinstance(feature, Categorical) else 0
         for feature in space.schema.features

@@ -1,10 +1,10 @@
 """dice-ml behind arrays. Imports dice-ml, so only `DiCE` imports it, and only when it is fitted.
 
 DiCE sees a frame of its own: numbers as floats, categories as text. Rows come and go as arrays,
-a category being its place in the list of levels. The library's explainers are kept as they are
+a category being its index in the list of levels. The library's explainers are kept as they are
 but for what stands in the way of using them on many people under constraints:
 
-- figures of the whole table are worked out once, not again for every person;
+- statistics of the table are worked out once, not again for every person;
 - random sampling and the search for sparser rows, most of the time, run on arrays: the same
   draws, the same rows (tests/methods/test_dice.py compares them with the library's own);
 - the tree holds the accepted rows that the person could become. The library looks through the
@@ -33,13 +33,13 @@ from sklearn.preprocessing import LabelEncoder
 
 from stepladder.table.space import Floats, Mask
 
-Places = NDArray[np.intp]
+Integers = NDArray[np.intp]
 Ranges = Sequence[Sequence[float]]
-"""For each column the lowest and highest number a person may be given, or the levels' places."""
+"""For each column the lowest and highest number a person may be given, or the levels' indices."""
 
 OUTCOME = "goal"
 SEARCH_STEPS = 10_000
-"""The library's own limit to the steps of one search for a sparser row."""
+"""The library's own limit on the steps of one search for a sparser row."""
 DRAWS = 2_000
 """How many random rows the genetic search tries to start from."""
 
@@ -57,8 +57,8 @@ class Declared:
     """
 
     rows: Floats
-    levels: Places
-    decimals: Places
+    levels: Integers
+    decimals: Integers
 
     @cached_property
     def names(self) -> list[str]:
@@ -66,11 +66,11 @@ class Declared:
         return [f"c{c:05d}" for c in range(len(self.levels))]
 
     @cached_property
-    def numbers(self) -> Places:
+    def numbers(self) -> Integers:
         return np.flatnonzero(self.levels == 0)
 
     @cached_property
-    def categories(self) -> Places:
+    def categories(self) -> Integers:
         return np.flatnonzero(self.levels > 0)
 
     @cached_property
@@ -195,7 +195,7 @@ Random = DiceRandom
 def sampled(
     declared: Declared,
     start: Floats,
-    vary: Places,
+    vary: Integers,
     ranges: Ranges,
     met: Callable[[Floats], Mask],
     *,

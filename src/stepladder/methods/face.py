@@ -4,7 +4,7 @@ Poyiadzi, Sokol, Santos-Rodriguez, De Bie and Flach, "FACE: Feasible and Actiona
 Explanations", AIES 2020, https://doi.org/10.1145/3375627.3375850.
 
 The reference rows are the nodes of a graph that joins what is alike, and a person is led along the
-lightest paths to the k positives they have. Since every stop is somebody's row, a person can
+lightest paths to k positives. Since every stop is somebody's row, a person can
 only stop at rows that they could become: that keeps the rules, and leaves few rows to go by where
 much can't change.
 """
@@ -59,9 +59,9 @@ class FACE(Method):
     paths               how many positives each person is led to
     graph               which rows are joined: "epsilon", those within `distance_threshold`; "knn",
                         nearest neighbours; "kde", nearest neighbours within `distance_threshold`,
-                        joined the lighter the denser the rows lie between them
-    distance_threshold  the longest step of "epsilon" and "kde", in standard deviations
-    neighbours          how many nearest rows each row is joined to, of "knn" and "kde"
+                        by edges that are lighter the denser the rows between them
+    distance_threshold  the longest step in "epsilon" and "kde", in standard deviations
+    neighbours          how many nearest rows each row is joined to in "knn" and "kde"
     rows                how many reference rows are used, from the first on
     max_steps           how many rows a path may have
     random_state        the seed of the sample that densities are estimated from ("kde")
@@ -186,7 +186,7 @@ class FACE(Method):
             trails.append(find(person))
             pace.reached(i + 1)
         done = len(trails)
-        routes, dropped = offered(
+        paths, dropped = offered(
             feasible.take(slice(done)),
             scores[:done],
             trails,
@@ -201,8 +201,8 @@ class FACE(Method):
         )
         for start, score in zip(feasible.start[done:], scores[done:], strict=True):
             path = standing(self.space_, start, score, Outcome.TIMED_OUT, TOO_LATE)
-            routes.append([path] * self.paths)
-        return Answer(routes, dropped)
+            paths.append([path] * self.paths)
+        return Answer(paths, dropped)
 
     def _trails(self, person: Feasible) -> list[Floats]:
         """The lightest paths by rows that the person could become."""

@@ -1,4 +1,4 @@
-"""Graphs over data rows, and the nearest ends of every node: what FACE walks on.
+"""Graphs over data rows, and the nearest ends of every node: what FACE goes by.
 
 No graph is ever held as a dense n×n array. The ε graph isn't held at all: where rows lie close
 together it is nearly complete, so its edges are computed block by block whenever they are asked
@@ -182,7 +182,7 @@ class Listed:
         cls, points: Floats, neighbours: int, threshold: float, weigh: Weigh, one_way: OneWay
     ) -> Listed:
         """An edge if one of two points (n, m) is among the nearest of the other, and isn't beyond
-        the threshold nor in the same place: at most 2·n·neighbours edges."""
+        the threshold nor the same point: at most 2·n·neighbours edges."""
         n = len(points)
         count = min(neighbours, n - 1)
         if count < 1:
@@ -221,9 +221,9 @@ class Listed:
     def edges(self, nodes: Indices, among: Indices) -> tuple[Indices, Floats]:
         starts = self.weights.indptr[nodes]
         counts = self.weights.indptr[nodes + 1] - starts
-        places = np.arange(counts.max(initial=1))
-        there = places < counts[:, None]
-        at = np.where(there, starts[:, None] + places, 0)
+        offsets = np.arange(counts.max(initial=1))
+        there = offsets < counts[:, None]
+        at = np.where(there, starts[:, None] + offsets, 0)
         weights = np.where(there, self.weights.data[at], np.inf)
         return self.weights.indices[at].astype(np.intp), weights
 
@@ -255,10 +255,10 @@ class Nearest:
         k = self.costs.shape[1]
         totals = (weights[:, None] + self.costs[entries]).ravel()
         paths: dict[int, list[int]] = {}
-        for place in totals.argsort(kind="stable"):
-            if len(paths) == k or not np.isfinite(totals[place]):
+        for index in totals.argsort(kind="stable"):
+            if len(paths) == k or not np.isfinite(totals[index]):
                 break
-            node, rank = int(entries[place // k]), int(place % k)
+            node, rank = int(entries[index // k]), int(index % k)
             end = int(self.ends[node, rank])
             if end not in paths:
                 paths[end] = self.path(node, rank)
@@ -293,9 +293,9 @@ def nearest_ends(graph: Graph, ends: Mask, k: int) -> Nearest:
         news, moved = changed, np.zeros(n, dtype=bool)
         unsettled = (costs[:, -1] > rounds * graph.least) & graph.leads_to(news)
         for block in _blocks(np.flatnonzero(unsettled), k * degrees):
-            told = _told(*graph.edges(block, news), costs, found, entries, k)
+            heard = _heard(*graph.edges(block, news), costs, found, entries, k)
             own = costs[block], found[block], entries[block]
-            cost, end, entry, fresh = _merged(own, told, k)
+            cost, end, entry, fresh = _merged(own, heard, k)
             count = int(fresh.sum())
             nodes.append(np.broadcast_to(block[:, None], fresh.shape)[fresh])
             nexts.append(entry[fresh])
@@ -323,14 +323,14 @@ Offers = tuple[Floats, Indices, Indices]
 """The costs, ends and entries (b, k) of the best paths of b nodes."""
 
 
-def _told(
+def _heard(
     to: Indices, weights: Floats, costs: Floats, found: Indices, entries: Indices, k: int
 ) -> Offers:
     """The best k paths that b nodes hear of from the neighbours `to` (b, c) or (1, c)."""
     if len(to) == 1:  # the same neighbours for all: leave out what none of them knows
-        place, slot = np.nonzero(np.isfinite(costs[to[0]]))
-        totals = weights[:, place] + costs[to[0][place], slot]
-        end, entry = found[to[0][place], slot][None], entries[to[0][place], slot][None]
+        neighbour, slot = np.nonzero(np.isfinite(costs[to[0]]))
+        totals = weights[:, neighbour] + costs[to[0][neighbour], slot]
+        end, entry = found[to[0][neighbour], slot][None], entries[to[0][neighbour], slot][None]
     else:
         totals = (weights[:, :, None] + costs[to]).reshape(len(weights), -1)
         end, entry = (a[to].reshape(len(to), -1) for a in (found, entries))
@@ -339,12 +339,12 @@ def _told(
     return cost, np.take_along_axis(end, picked, axis=1), np.take_along_axis(entry, picked, axis=1)
 
 
-def _merged(own: Offers, told: Offers, k: int) -> tuple[Floats, Indices, Indices, Mask]:
-    """The best k of a node's own paths and those told, and which of them are new to it.
+def _merged(own: Offers, heard: Offers, k: int) -> tuple[Floats, Indices, Indices, Mask]:
+    """The best k of a node's own paths and those it heard of, and which of them are new to it.
 
     The entry of a new one is still that of its rest, from the neighbour on.
     """
-    costs, ends, entries = (np.concatenate(pair, axis=1) for pair in zip(own, told, strict=True))
+    costs, ends, entries = (np.concatenate(pair, axis=1) for pair in zip(own, heard, strict=True))
     cost, picked = _best(costs, ends, k)  # its own come first: an equal cost is no news
     end, entry = (np.take_along_axis(a, picked, axis=1) for a in (ends, entries))
     known = np.isfinite(cost)

@@ -34,7 +34,7 @@ class MIM(Method):
     step_size     the length of a step, in standard deviations
     max_steps     after how many steps a path gives up
     alpha         how a row's weight falls with its distance
-    random_state  nothing is drawn; taken so that methods can be made alike
+    random_state  unused, since nothing is drawn; taken so that all methods can be made alike
 
     Each step is one of the published StEP's (whole levels, one way only, one category), and then
     clipped to what the person could become; the rows shown are rounded to valid ones.

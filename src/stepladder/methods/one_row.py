@@ -31,7 +31,7 @@ def read_row(step: StEP, row: Any) -> Floats:
     values = step.space_.read(frame, allow_missing=True)
     if np.isnan(values).any():
         gone = step.space_.schema.names[int(np.flatnonzero(np.isnan(values[0]))[0])]
-        raise MissingValueError(f"{gone!r} has no value. A walk needs the whole row; fill it in.")
+        raise MissingValueError(f"{gone!r} has no value. A walk needs a complete row; fill it in.")
     if step.honours_rules:
         try:
             Feasible.around(step.space_, values)
@@ -41,17 +41,17 @@ def read_row(step: StEP, row: Any) -> Floats:
 
 
 def _beyond(schema: Schema, row: Floats) -> str:
-    """Which bounds a row breaks already, said of one person."""
-    feature, told = next(
-        (feature, told)
-        for feature, told in zip(schema.features, row.tolist(), strict=True)
-        if isinstance(feature, Numeric) and not feature.limits[0] <= told <= feature.limits[1]
+    """Which bounds a row breaks already, worded for one person."""
+    feature, value = next(
+        (feature, value)
+        for feature, value in zip(schema.features, row.tolist(), strict=True)
+        if isinstance(feature, Numeric) and not feature.limits[0] <= value <= feature.limits[1]
     )
     low, high = (None if end is None else exact(end) for end in feature.bounds)
     rule = f"between {low} and {high}"
     if low is None or high is None:
         rule = f"at most {high}" if low is None else f"at least {low}"
     return (
-        f"{feature.name!r} can't be {exact(told)}: the schema says {rule}. Correct "
+        f"{feature.name!r} can't be {exact(value)}: the schema says {rule}. Correct "
         "it, or widen the schema's bounds."
     )

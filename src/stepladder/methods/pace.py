@@ -25,7 +25,7 @@ SHARE = 0.1
 """What part of the time budget one question to the model may take."""
 
 FULL = 8.0
-"""For how many seconds a time budget has to be for people to come in full batches."""
+"""How many seconds a time budget has to allow for people to come in full batches."""
 
 GROWTH = 8
 """By how much a question, or a batch of people, may be larger than the one before."""

@@ -36,14 +36,14 @@ def offered(
     reason   why a person has fewer than `paths`, where nothing was dropped
     """
     space, goal, dropped = scorer.space, scorer.goal, 0
-    routes: list[list[Path]] = []
+    paths_of_each: list[list[Path]] = []
     each = [feasible.take(slice(i, i + 1)) for i in range(len(feasible))]
     laid = [_laid(person, own, checked) for person, own in zip(each, trails, strict=True)]
-    walked = _scored([rows for own in laid for rows in own], scorer, checked)
+    scored = _scored([rows for own in laid for rows in own], scorer, checked)
     for person, own, score in zip(each, laid, scores, strict=True):
         kept: list[Path] = []
         broke, missed = set[str](), 0
-        for (values, points), after in zip(own, islice(walked, len(own)), strict=True):
+        for (values, points), after in zip(own, islice(scored, len(own)), strict=True):
             met = bool(scorer.met(after[-1:])[0])
             broken = person.broken(values).any(axis=0)
             if len(kept) == paths:
@@ -64,8 +64,8 @@ def offered(
             )
         why = _shortfall(reason, broke, missed)
         gap = standing(space, person.start[0], score, Outcome.UNREACHABLE, why)
-        routes.append(kept + [gap] * (paths - len(kept)))
-    return routes, dropped
+        paths_of_each.append(kept + [gap] * (paths - len(kept)))
+    return paths_of_each, dropped
 
 
 def _laid(person: Feasible, trails: Sequence[Floats], checked: bool) -> list[Rows]:
@@ -93,9 +93,9 @@ def _scored(rows: list[Rows], scorer: Scorer, checked: bool) -> Iterator[Floats]
 
 def _shortfall(reason: str, broke: set[str], missed: int) -> str:
     """Why a slot is empty, in words."""
-    said = []
+    reasons = []
     if broke:
-        said.append(f"what was found breaks the rules on {', '.join(sorted(broke))}")
+        reasons.append(f"what was found breaks the rules on {', '.join(sorted(broke))}")
     if missed:
-        said.append(f"{missed} found missed the goal on the row a person would see")
-    return "; ".join(said) or reason
+        reasons.append(f"{missed} found missed the goal on the row a person would see")
+    return "; ".join(reasons) or reason

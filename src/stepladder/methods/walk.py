@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-"""Of what `Walk.to_json` writes."""
+"""The format of what `Walk.to_json` writes."""
 
 EVENTS = {"start": None, "take": "path", "observe": "path", "lock": "feature", "unlock": "feature"}
 """What can happen in a walk, and what each event is about besides the row."""
@@ -98,8 +98,8 @@ class Walk:
             state = "no offers asked for yet"
         else:
             state = f"{sum(path.steps > 0 for path in self._paths())} offers"
-        told = self._step.scorer_.goal.shown(self.score)
-        return f"Walk(score={told}, {len(self.history)} events, {state})"
+        shown = self._step.scorer_.goal.shown(self.score)
+        return f"Walk(score={shown}, {len(self.history)} events, {state})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: where the person stands, and the offers, if they're to be had."""
@@ -165,7 +165,7 @@ class Walk:
     def take(self, path: int) -> None:
         """Follow an offer: the person now has the row it leads to."""
         offers = [offer.path for offer in self.directions()]
-        path = int(path)  # such as it stands in a result's frame
+        path = int(path)  # as it is in a result's frame, it may be NumPy's
         if path not in offers:
             open_paths = f"the open ones are {listing(offers)}" if offers else self.reason
             raise ParameterError(f"There's no offer for path {path!r}: {open_paths}.")
@@ -183,7 +183,7 @@ class Walk:
     def observe(self, row: Any) -> None:
         """Tell what really happened: any valid row, on the path or off it.
 
-        As any row a person comes with, it may have more digits than plans do.
+        Like any row a person comes with, it may have more digits than plans do.
         """
         seen = read_row(self._step, row)
         planned = [
@@ -195,14 +195,14 @@ class Walk:
 
     def lock(self, feature: str) -> None:
         """The person can't change this feature; no offer from now on will."""
-        place = self._step.space_.schema.position(feature)
+        index = self._step.space_.schema.position(feature)
         if not self._step.honours_rules:
             raise ParameterError(
                 "The published method knows no locks. Use sl.StEP() for walks with locks."
             )
         if feature not in self._locked:
             self._locked.append(feature)
-            if self._step.space_.schema.features[place].change is not Change.NEVER:
+            if self._step.space_.schema.features[index].change is not Change.NEVER:
                 self._move(self._row)
             self._note("lock", feature=feature)
 
@@ -261,7 +261,7 @@ class Walk:
                 )
             if schema.rules != step.space_.schema.rules:
                 raise ResultError(
-                    "This walk began under another schema than the method was fitted on. Resume "
+                    "This walk began under another schema than the method's. Resume "
                     "it with the method it began with, or begin anew from its row."
                 )
             goal = content.get("goal")  # walks that are older don't say
@@ -286,9 +286,9 @@ class Walk:
             *(StepladderError, ArithmeticError, AttributeError),
             *(KeyError, RecursionError, TypeError, ValueError),
         ) as error:
-            said = f"it has no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
+            wrong = f"it has no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
             raise ResultError(
-                f"This isn't a walk that was saved, or it's damaged: {said}."
+                f"This isn't a walk that was saved, or it's damaged: {wrong}."
             ) from error
         return walk
 
@@ -337,7 +337,7 @@ class Walk:
             self._plan = plan
 
     def _taken_up(self, rows: list[dict[str, Any]]) -> Path | None:
-        """The path of saved rows; None if it isn't one this person could walk from here."""
+        """The path of saved rows; None if it isn't one this person could take from here."""
         step = self._step
         values = np.concatenate([read_row(step, row) for row in rows])
         here = Feasible.around(step.space_, self._row, locked=self._locked)

@@ -70,8 +70,10 @@ class Goal:
         ('0.123', '0.69996')
         """
         is_met = self.met(np.array(score))
-        said = (f"{score:.{places}f}" for places in range(3, 17))
-        return next((s for s in said if self.met(np.array(float(s))) == is_met), repr(float(score)))
+        forms = (f"{score:.{decimals}f}" for decimals in range(3, 17))
+        return next(
+            (s for s in forms if self.met(np.array(float(s))) == is_met), repr(float(score))
+        )
 
     def __str__(self) -> str:
         if self.is_range:

@@ -1,7 +1,8 @@
 """Any model as a scorer: rows in, the probability of the goal (or a prediction) out.
 
-What a model is, is asked once, when the scorer is made. Whatever it answers is checked every
-time: a model that raises, or returns NaN or the wrong shape, is reported by name with the rows.
+What kind of model it is gets found out once, when the scorer is made. Whatever it answers is
+checked every time: a model that raises, or returns NaN or the wrong shape, is reported by name with
+the rows.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def encoded(model: Any) -> Encoded:
 
 
 Parts = Callable[[int], Iterable[slice]]
-"""How so many rows are cut into calls of the model."""
+"""How a number of rows is cut into calls of the model."""
 
 
 def at_once(count: int) -> Iterable[slice]:
@@ -112,7 +113,7 @@ class Scorer:
         """Refuse a model that goes by the codes of category dtypes, where the space has others.
 
         frame   rows as the caller has them, and which of them (n,) were scored
-        scores  (n,) what the model said of those in the space's own dtypes
+        scores  (n,) how the model scored those in the space's own dtypes
         """
         listed, ours = Template.of(frame).listed, self.space.template.listed
         other = [name for name, levels in ours.items() if listed.get(name) != levels]
@@ -126,8 +127,8 @@ class Scorer:
             return
         if not np.allclose(theirs, scores, rtol=1e-6, atol=1e-9):
             raise ModelError(
-                f"The model {self.name} goes by the place of a level in its column's dtype, and "
-                f"where nothing may be learned from the table that is its place in the schema: "
+                f"The model {self.name} goes by the position of a level in its column's dtype, and "
+                f"where nothing may be learned from the table that is its position in the schema: "
                 f"{listing(other)} {'has' if len(other) == 1 else 'have'} other levels, or "
                 "another order, in the table's dtype. Train the model with the schema's levels in "
                 "the schema's order, or wrap it in a function that makes its own codes."
@@ -163,7 +164,7 @@ class Scorer:
         return frames.read(frame).select(*self._order).to_native()
 
     def _checked(self, rows: Any) -> Floats:
-        """The model's answer about points or a frame, once it's known to be one score a row."""
+        """The model's answer about points or a frame, once it's known to be one score per row."""
         count = len(rows)
         try:
             answer = self._ask(rows)
@@ -180,7 +181,7 @@ class Scorer:
         if scores.shape != (count,):
             raise ModelError(
                 f"The model {self.name} returned the shape {scores.shape} for {count} rows; "
-                f"expected ({count},) scores. Wrap it in a function that returns one a row."
+                f"expected ({count},) scores. Wrap it in a function that returns one per row."
             )
         try:
             scores = scores.astype(np.float64)
@@ -225,15 +226,15 @@ class Scorer:
                 return others + self._shown(rows, here)
         return f"this row: {self._shown(rows, here)}"
 
-    def _some(self, rows: Any, places: NDArray[np.intp]) -> Any:
+    def _some(self, rows: Any, indices: NDArray[np.intp]) -> Any:
         if self.takes_points:
-            return rows[places]
-        return frames.read(rows)[places.tolist()].to_native()
+            return rows[indices]
+        return frames.read(rows)[indices.tolist()].to_native()
 
-    def _shown(self, rows: Any, places: NDArray[np.intp], most: int = 3) -> str:
-        part = self._some(rows, places[:most])
+    def _shown(self, rows: Any, indices: NDArray[np.intp], most: int = 3) -> str:
+        part = self._some(rows, indices[:most])
         frame = self.space.decode(part) if self.takes_points else part
-        more = f" and {len(places) - most} more" if len(places) > most else ""
+        more = f" and {len(indices) - most} more" if len(indices) > most else ""
         return "; ".join(str(row) for row in frames.read(frame).rows(named=True)) + more
 
 
@@ -505,14 +506,14 @@ def _trained_order(model: Any, name: str, space: Space) -> tuple[str, ...] | Non
     unknown = [column for column in given if column not in order]
     # One that has an input for each column isn't shown the others, and needn't know them.
     if absent or (unknown and _column_count(model) is not None):
-        said = []
+        problems = []
         if absent:
-            said.append(f"needs {listing(absent)}, which the schema doesn't name")
+            problems.append(f"needs {listing(absent)}, which the schema doesn't name")
         if unknown:
-            said.append(f"doesn't know {listing(unknown)}, which the schema names")
+            problems.append(f"doesn't know {listing(unknown)}, which the schema names")
         close = nearest(absent[0], unknown) if absent else ""
         raise ModelError(
-            f"The model {name} was trained on other columns: it {', and '.join(said)}.{close} "
+            f"The model {name} was trained on other columns: it {', and '.join(problems)}.{close} "
             f"{_ITS_COLUMNS}"
         )
     return None if order == given else order

@@ -26,16 +26,16 @@ def score(goal: Goal, value: float) -> str:
         short = float(f"{value:.4g}")
         same = bool(goal.met(np.array(short)) == goal.met(np.array(value)))
         return exact(short if same else value)
-    places = _places(100 * goal.threshold)
-    unit = 10**-places
-    shown = round(100 * value, places)
-    if value < goal.threshold and shown >= (yes := round(100 * goal.threshold, places)):
+    decimals = _decimals(100 * goal.threshold)
+    unit = 10**-decimals
+    shown = round(100 * value, decimals)
+    if value < goal.threshold and shown >= (yes := round(100 * goal.threshold, decimals)):
         shown = yes - unit
     if value > 0 and shown < unit / 2:
-        return f"under {unit:.{places}f}%"
+        return f"under {unit:.{decimals}f}%"
     if shown > 100 - unit / 2 and value < 1:
-        return f"over {100 - unit:.{places}f}%"
-    return f"{shown:.{places}f}%"
+        return f"over {100 - unit:.{decimals}f}%"
+    return f"{shown:.{decimals}f}%"
 
 
 def needed(goal: Goal) -> str:
@@ -48,8 +48,8 @@ def needed(goal: Goal) -> str:
     return f"at most {high}" if low is None else f"{low} to {high}"
 
 
-def _places(percent: float) -> int:
-    """With how many decimals a per cent is written.
+def _decimals(percent: float) -> int:
+    """How many decimals a percentage is written with.
 
     As many as whoever chose the number wrote; of one that was worked out, such as a third, six
     digits, unless they would make 0 or 100 of it, which it isn't.
@@ -57,5 +57,5 @@ def _places(percent: float) -> int:
     written = np.format_float_positional(float(f"{percent:.15g}"), trim="-")
     short = np.format_float_positional(percent, precision=6, fractional=False, trim="-")
     typed = len(written.strip("0.").replace(".", "")) <= TYPED
-    said = written if typed or float(short) in (0, 100) else short
-    return len(said.partition(".")[2])
+    shown = written if typed or float(short) in (0, 100) else short
+    return len(shown.partition(".")[2])

@@ -36,7 +36,7 @@ from stepladder.privacy.neighbours import Neighbours
 _EPSILONS = 1e-6, 1e9  # beyond these the noise isn't known exactly enough
 _LEAST_DELTA = 1e-100  # nor is it below this
 _MOST = 10**9  # releases in one entry
-_HAIR = 1e-10  # less than a budget's limit is rounded down by, more than adding up can be off
+_HAIR = 1e-10  # less than a limit is rounded down by, more than a sum can be off
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ class Statement:
 class Budget:
     """(ε, δ) to spend on one table. Refuses a query that would overdraw, before noise is drawn.
 
-    `neighbours` says which two tables nobody is to tell apart: "add_or_remove", where one has a row
-    more, or "replace_one", which takes twice the noise on directions and √2 of it on a reference
-    set.
+    `neighbours` says which two tables nobody is to tell apart: "add_or_remove", where one has one
+    more row, or "replace_one", which takes twice the noise on directions and √2 of it on a
+    reference set.
 
     In memory, or with `ledger` in a file that threads and processes share and that outlives them.
     A spend counts once it is written, whether or not its answer was ever given. There is no second
@@ -134,7 +134,7 @@ class Budget:
                 hint="About 1/n² for a table of n rows is usual.",
             ),
         )
-        _limit(*within)  # needs dp-accounting, which is better said before a file is made
+        _limit(*within)  # fails without dp-accounting, so it comes before a file is made
         try:
             whose = Neighbours(neighbours)
         except ValueError:
@@ -169,7 +169,7 @@ class Budget:
 
         Shares are of 1 / m², so those of one budget add up to 1, and all of them do fit.
         """
-        half = "0.5 is half of the whole budget."
+        half = "0.5 is half of the budget."
         part = finite("The share of a budget", share, above=0, most=1, hint=half)
         return math.sqrt(_count(queries, "The number of queries") / self._limit / part)
 
@@ -232,8 +232,8 @@ class Budget:
             spent = _shown(self.statement.spent, self.epsilon)
         except BudgetError:  # the ledger is gone, and a repr still has to say which
             spent = "?"
-        place = f", ledger={str(self._ledger.path)!r}" if isinstance(self._ledger, File) else ""
-        return f"Budget(epsilon={self.epsilon!r}, delta={self.delta!r}, spent={spent}{place})"
+        ledger = f", ledger={str(self._ledger.path)!r}" if isinstance(self._ledger, File) else ""
+        return f"Budget(epsilon={self.epsilon!r}, delta={self.delta!r}, spent={spent}{ledger})"
 
     def __copy__(self) -> Budget:
         return self
@@ -362,14 +362,14 @@ def _what(value: object) -> str:
     if isinstance(value, str) and value and value.isprintable():
         return value
     raise ParameterError(
-        "What a spend is for must be said in a line of text, such as 'a direction'. "
+        "What a spend is for must be one line of text, such as 'a direction'. "
         f"Got {value!r} instead."
     )
 
 
 def _path(value: object) -> Path:
-    if isinstance(value, (str, os.PathLike)) and isinstance(place := os.fspath(value), str):
-        return Path(place)
+    if isinstance(value, (str, os.PathLike)) and isinstance(name := os.fspath(value), str):
+        return Path(name)
     raise ParameterError(f"A ledger is named by the path of its file. Got {value!r} instead.")
 
 

@@ -1,7 +1,7 @@
 """The ledger: what has been spent, written down before any answer is given.
 
 Two kinds keep one contract: `Memory` lasts as long as its process, `File` is one SQLite file that
-threads and processes share and that a crash can't undo. Neither knows what a release costs: who
+threads and processes share and that a crash can't undo. Neither knows what a release costs: whoever
 spends brings a check, and the ledger sees to it that nobody else spends between check and entry.
 """
 
@@ -128,7 +128,7 @@ class File(Ledger):
     """Seconds to wait while other processes write."""
 
     FORMAT = 1
-    _MARK = 0x53744570  # "StEp": SQLite's own place for whose file this is
+    _MARK = 0x53744570  # "StEp": SQLite's own field for whose file this is
     _TABLES = (
         """CREATE TABLE limits (
             only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -179,7 +179,7 @@ class File(Ledger):
                     "INSERT INTO limits VALUES (1, ?, ?, ?, ?, ?)", (cls.FORMAT, *astuple(limits))
                 )
                 return cls(path, limits)
-            found = cls._whole(db, path)
+            found = cls._sound(db, path)
         asked = Limits(epsilon, delta, neighbours, found.made)
         if found != asked:
             raise BudgetError(
@@ -194,7 +194,7 @@ class File(Ledger):
         """The ledger that is at `path`, with the limits it has."""
         path = _placed(path)
         with _transaction(path, "BEGIN IMMEDIATE") as db:
-            return cls(path, cls._whole(db, path))
+            return cls(path, cls._sound(db, path))
 
     def spend(self, entry: Spend, check: Callable[[Totals], None]) -> Totals:
         with _transaction(self.path, "BEGIN IMMEDIATE") as db:
@@ -231,7 +231,7 @@ class File(Ledger):
             )
 
     @classmethod
-    def _whole(cls, db: sqlite3.Connection, path: Path) -> Limits:
+    def _sound(cls, db: sqlite3.Connection, path: Path) -> Limits:
         limits = cls._limits(db, path)
         (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
         if verdict != "ok":
@@ -341,5 +341,5 @@ def _sentence(error: sqlite3.Error, path: Path) -> str:
         )
     return (
         f"The ledger {path} is damaged ({error}), so what was spent can't be known. Put back a "
-        "copy taken after the last spend if there is one; else count the whole budget as spent."
+        "copy taken after the last spend if there is one; else count all of the budget as spent."
     )

@@ -1,4 +1,4 @@
-"""Which two tables a guarantee tells nobody apart."""
+"""Which two tables nobody can tell apart under a guarantee."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class Neighbours(StrEnum):
     """How two tables differ that nobody can tell apart, but for (ε, δ)."""
 
     ADD_OR_REMOVE = "add_or_remove"
-    """one has a row more than the other"""
+    """one has one more row than the other"""
     REPLACE_ONE = "replace_one"
-    """one row of the one stands where another row of the other does"""
+    """one row of one is replaced by another in the other"""
 
     def __repr__(self) -> str:
         return repr(self.value)
@@ -32,6 +32,6 @@ class Neighbours(StrEnum):
 
         The angle between two shares is then a right one at most, so that for a row that goes and
         one that comes in its place ‖a - b‖² ≤ ‖a‖² + ‖b‖²: √2 bounds, which two rows that count in
-        different places reach.
+        different groups reach.
         """
         return math.sqrt(self.moves)

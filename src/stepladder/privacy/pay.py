@@ -1,8 +1,8 @@
 """Two ways to pay for privacy, and what an answer says about it.
 
 `PayOnce` buys a private reference set, from which everyone is answered at no further cost: what a
-service should use. `PayPerDirection` is the paper's way: every step of every walk is a query of
-its own, on the real positives.
+service should use. `PayPerDirection` is the paper's way: every step of every person is a query
+of its own, on the real positives.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class PayPerDirection:
     """Spend on every step: k noisy directions, one to each cluster, for the price of one.
 
     budget   what is spent from
-    steps    for how many steps of one person's paths what is left is to last: the more, the
+    steps    how many steps of one person's paths what is left is to last for: the more, the
              noisier each
     centres  a frame of public rows, one per path, to cluster the positives around; None to find
              them privately, for a tenth of what is left

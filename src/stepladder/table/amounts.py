@@ -24,12 +24,12 @@ def value(feature: Feature, v: Any) -> str:
     >>> value(Numeric("share", percent=True), 0.35)
     '35%'
     """
-    said, unit = amount(feature, v)
-    return f"{said} {unit}".rstrip()
+    number, unit = amount(feature, v)
+    return f"{number} {unit}".rstrip()
 
 
 def moved(feature: Feature, before: Any, after: Any) -> str:
-    """A change in short; the unit is said once.
+    """A change in short; the unit is named once.
 
     >>> moved(Numeric("income", unit="$ a month"), 3000, 3200)
     'income: $3,000 → $3,200 a month'
@@ -58,8 +58,8 @@ def amount(feature: Feature, v: Any) -> tuple[str, str]:
     if first.startswith("%"):
         return f"{sign}{exact(counted)}{first}", rest
     # Without a unit, four digits may well be a year.
-    said = exact(counted, apart=bool(feature.unit) or counted >= 10_000)
-    return f"{sign}{said}", _singular(feature.unit) if counted == 1 else feature.unit
+    number = exact(counted, apart=bool(feature.unit) or counted >= 10_000)
+    return f"{sign}{number}", _singular(feature.unit) if counted == 1 else feature.unit
 
 
 def _multiplied(v: float, times: float) -> Decimal:

@@ -1,6 +1,6 @@
 """The feasible set of a person: all rows they could become.
 
-It answers three questions, and who plans asks no others: its `limits`, a box around it; which rows
+It answers three questions, and planners ask no others: its `limits`, a box around it; which rows
 it `keeps`; and the row nearest to another that it does keep (`repair`). Today every rule is an
 interval around the row that a person has: a feature that never changes keeps its value, a one-way
 feature stays on its side of it, and bounds hold. So the set is a box, less the values that nobody
@@ -27,7 +27,7 @@ from stepladder.table.space import Floats, Mask, Space
 
 @dataclass(frozen=True)
 class Violation:
-    """One feature of one row that the person couldn't have changed so."""
+    """One feature of one row that the person couldn't have changed that way."""
 
     row: Any
     feature: str
@@ -95,7 +95,7 @@ class Feasible:
         return len(self.start)
 
     def take(self, rows: NDArray[np.intp] | slice) -> Feasible:
-        """The sets of some of the people, in that order; one may be taken often."""
+        """The sets of some of the people, in that order; one may be taken more than once."""
         lower, upper = self.limits
         return Feasible(self.space, self.start[rows], (lower[rows], upper[rows]))
 
@@ -184,7 +184,7 @@ def _is_outside(space: Space, feature: Feature, values: Floats) -> Mask:
 
 
 def allowed(space: Space, values: Floats) -> Floats:
-    """Each value's nearest one that its feature can take, for whole rows (n, features)."""
+    """Each value's nearest one that its feature can take, for complete rows (n, features)."""
     features = space.schema.features
     whole = [not isinstance(f, Numeric) or f.most_decimals == 0 for f in features]
     rows = np.where(whole, np.rint(values), values)  # the common kinds in one go
@@ -208,25 +208,25 @@ def _allowed_column(space: Space, feature: Feature, values: Floats) -> Floats:
     return values
 
 
-def rounded(values: Floats, places: int) -> Floats:
-    """Values to so many decimals; one that is too large to have as many stays as it is."""
-    small = np.abs(values) < EXACT / 2 / 10.0**places
-    return np.where(small, np.round(np.where(small, values, 0.0), places), values)
+def rounded(values: Floats, decimals: int) -> Floats:
+    """Values to so many decimals; one that is too large to have that many stays as it is."""
+    small = np.abs(values) < EXACT / 2 / 10.0**decimals
+    return np.where(small, np.round(np.where(small, values, 0.0), decimals), values)
 
 
 def _inside(space: Space, feature: Feature, end: float, inwards: float) -> float:
     """The allowed value nearest to a bound that isn't beyond it (`inwards`: ±infinity)."""
     if np.isinf(end):
         return end
-    places = feature.most_decimals if isinstance(feature, Numeric) else 0
+    decimals = feature.most_decimals if isinstance(feature, Numeric) else 0
     single = isinstance(feature, Numeric) and space.template.is_single_precision(feature.name)
     finest = abs(end) * float(np.finfo(np.float32 if single else np.float64).eps)
-    step = max(finest, 0.0 if places is None else 10.0**-places)
+    step = max(finest, 0.0 if decimals is None else 10.0**-decimals)
     way = np.sign(inwards)
     nearest = _allowed_column(space, feature, np.array([end]))
     while (nearest[0] - end) * way < 0:
         nearest = _allowed_column(space, feature, nearest + way * step)
-        step *= 2  # should rounding have gone back again
+        step *= 2  # in case rounding went back again
     return float(nearest[0])
 
 

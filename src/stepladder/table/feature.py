@@ -55,7 +55,7 @@ class _Feature:
     def __init__(self, name: str, change: Change | str, label: str | None) -> None:
         self._set(name=name)
         if not isinstance(name, str):
-            raise self._wrong("name must be a text", name)
+            raise self._wrong("name must be text", name)
         if not name.strip():
             raise self._wrong("name must not be empty", name)
         try:
@@ -72,9 +72,9 @@ class _Feature:
         return " ".join(re.split(r"[\s_-]+", self.name)).strip() or self.name
 
     def _text(self, setting: str, value: Any) -> str:
-        """Words as they were given, in one line and without space around them."""
+        """Words as they were given, in one line and without spaces around them."""
         if not isinstance(value, str) or value != " ".join(value.split()):
-            raise self._wrong(f"{setting} must be a text of one line, without space around", value)
+            raise self._wrong(f"{setting} must be one line of text, without space around it", value)
         return value
 
     def _set(self, **settings: Any) -> None:
@@ -94,16 +94,16 @@ class _Feature:
     @property
     def settings(self) -> dict[str, Any]:
         """What was set beyond the name and the kind, as plain values."""
-        said = {
+        settings = {
             field.name: getattr(self, field.name)
             for field in fields(self)
             if field.name != "name" and getattr(self, field.name) != field.default
         }
-        if "change" in said:
-            said["change"] = said["change"].value
+        if "change" in settings:
+            settings["change"] = settings["change"].value
         if self.label == self._usual_label:
-            del said["label"]
-        return {key: list(v) if isinstance(v, tuple) else v for key, v in said.items()}
+            del settings["label"]
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in settings.items()}
 
     @property
     def rules(self) -> Self:
@@ -112,16 +112,16 @@ class _Feature:
         return type(self)(self.name, **rules)
 
     def __repr__(self) -> str:
-        said = "".join(
+        text = "".join(
             f", {key}={tuple(value) if isinstance(value, list) else value!r}"
             for key, value in self.settings.items()
         )
-        return f"{type(self).__name__}({self.name!r}{said})"
+        return f"{type(self).__name__}({self.name!r}{text})"
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Numeric(_Feature):
-    """A number: `bounds` (either end may be None), whole only, or at most so many decimals.
+    """A number: `bounds` (either end may be None), whole numbers only, or at most so many decimals.
 
     `typical` is the range most people lie in, as one knows it without looking at the table: from
     units, law, custom or documentation. It's no constraint (a row outside it is valid); private
@@ -189,7 +189,7 @@ class Numeric(_Feature):
             raise self._wrong("times must be a number above 0", times)
         if percent and (unit or times != 1):
             raise self._wrong(
-                "percent=True says unit and times by itself; leave them out, or spell it out with "
+                "percent=True sets unit and times by itself; leave them out, or spell it out with "
                 'unit="% of income", times=100'
             )
         times = float(times)
@@ -329,7 +329,7 @@ class Ordinal(_Levelled):
 
     @property
     def span(self) -> Span:
-        """The lowest and the highest place on the ladder."""
+        """The lowest and the highest position on the ladder."""
         return 0.0, float(len(self.levels or ()) - 1)
 
 
@@ -337,7 +337,7 @@ class Ordinal(_Levelled):
 class Categorical(_Levelled):
     """One of several unordered levels; without `levels`, those of the frame a space is fitted on.
 
-    A category that the frame holds as several 0/1 columns names them, one a level:
+    A category that the frame holds as several 0/1 columns names them, one per level:
 
     >>> Categorical("job", levels=["clerk", "smith"], onehot=["job_clerk", "job_smith"])
     Categorical('job', levels=('clerk', 'smith'), onehot=('job_clerk', 'job_smith'))

@@ -30,7 +30,7 @@ EXACT = 2**53
 
 
 def read(frame: Frame) -> nw.DataFrame[Any]:
-    """A narwhals view of `frame`, whose column names are text and stand once each."""
+    """A narwhals view of `frame`, whose column names are text, each only once."""
     if isinstance(frame, pd.DataFrame):
         odd = [c for c in frame.columns if not isinstance(c, str)]
         if odd:
@@ -41,12 +41,12 @@ def read(frame: Frame) -> nw.DataFrame[Any]:
         twice = frame.columns[frame.columns.duplicated()]
         if len(twice):
             raise ColumnError(
-                f"Column {twice[0]!r} stands more than once. Drop or rename all but one."
+                f"Column {twice[0]!r} appears more than once. Drop or rename all but one."
             )
     try:
         return nw.from_native(frame, eager_only=True)
     except nw.exceptions.DuplicateError as error:
-        raise ColumnError(f"A column stands more than once: {error}") from error
+        raise ColumnError(f"A column appears more than once: {error}") from error
     except TypeError as error:
         raise FrameError(
             f"Expected a pandas, polars or PyArrow frame, got {type(frame).__name__}. "
@@ -59,7 +59,7 @@ def labels(frame: Frame) -> NDArray[Any]:
     if isinstance(frame, pd.DataFrame):
         if isinstance(frame.index, pd.MultiIndex):
             raise FrameError(
-                "A frame of people needs one label a row, but its index has "
+                "A frame of people needs one label per row, but its index has "
                 f"{frame.index.nlevels} levels. Use frame.reset_index(drop=True), or join "
                 "the levels into one."
             )
@@ -295,11 +295,11 @@ class Template:
     def pick(self, name: str, levels: Sequence[Any], codes: NDArray[np.float64]) -> Any:
         """A native column that holds `levels[code]` for each code (NaN: missing)."""
         missing = np.isnan(codes)
-        places = np.where(missing, len(levels), codes).astype(np.intp)
-        used = np.bincount(places, minlength=len(levels) + 1) > 0
+        indices = np.where(missing, len(levels), codes).astype(np.intp)
+        used = np.bincount(indices, minlength=len(levels) + 1) > 0
         # only what is used: the dtype may know no more (a column of gaps, a short Enum)
         cells = [level for level, is_used in zip([*levels, None], used, strict=True) if is_used]
-        places = (used.cumsum() - 1)[places]
+        indices = (used.cumsum() - 1)[indices]
         if isinstance(self.empty, pd.DataFrame):
             dtype: Any = self.empty[name].dtype
             if isinstance(dtype, pd.CategoricalDtype):
@@ -307,9 +307,9 @@ class Template:
                 if unknown:  # the schema may know levels that this frame's dtype doesn't
                     dtype = pd.CategoricalDtype([*dtype.categories, *unknown], dtype.ordered)
             # a series, since pandas would guess the dtype of a bare array of objects
-            return pd.Series(pd.array(cells, dtype=dtype).take(places), dtype=dtype, copy=False)
+            return pd.Series(pd.array(cells, dtype=dtype).take(indices), dtype=dtype, copy=False)
         column = _native(self.empty, name, nw.new_series(name, cells, backend=self.library))
-        return nw.from_native(column, series_only=True)[places.tolist()].to_native()
+        return nw.from_native(column, series_only=True)[indices.tolist()].to_native()
 
     def build(self, columns: Mapping[str, Any]) -> Frame:
         """A frame of this kind from native columns or arrays."""

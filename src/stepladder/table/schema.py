@@ -103,7 +103,7 @@ class Schema:
         return tuple(column for column in columns if column not in self.columns)
 
     def position(self, name: str) -> int:
-        """Where a feature stands; an unknown name is answered with the nearest right one."""
+        """The index of a feature; the error for an unknown name suggests the nearest right one."""
         try:
             return self.names.index(name)
         except ValueError:
@@ -121,7 +121,7 @@ class Schema:
         return Schema(feature.rules for feature in self.features)
 
     def differs_in(self, fitted: Schema) -> str | None:
-        """The first feature of which a fitted schema says otherwise; None if there's none.
+        """The first feature on which a fitted schema differs; None if there's none.
 
         Words such as labels and units play no part. A category whose levels are undeclared here
         agrees with any levels that were learned.
@@ -218,7 +218,7 @@ class Schema:
     # ---- YAML -----------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values only, as they stand in the YAML file."""
+        """Plain values only, as they are in the YAML file."""
         return {"features": [{"name": f.name, "kind": f.kind, **f.settings} for f in self.features]}
 
     @classmethod
@@ -269,17 +269,17 @@ def allowed(feature: Feature) -> str:
     """
     if not isinstance(feature, Numeric):
         levels = [value(feature, level) for level in feature.levels or ()]
-        said = _few(levels, " < " if feature.ordered else ", ") or "the levels of the table"
+        words = _few(levels, " < " if feature.ordered else ", ") or "the levels of the table"
         if feature.columns != (feature.name,):
-            said += f"; columns: {_few(feature.columns, ', ')}"
-        return said
+            words += f"; columns: {_few(feature.columns, ', ')}"
+        return words
     unit = f" ({feature.unit})" if feature.unit else ""
-    said = _range(feature, *feature.bounds) or f"any number{unit}"
+    words = _range(feature, *feature.bounds) or f"any number{unit}"
     if feature.most_decimals is not None:
-        said += f", in steps of {amount(feature, 10**-feature.most_decimals)[0]}"
+        words += f", in steps of {amount(feature, 10**-feature.most_decimals)[0]}"
     if feature.typical is not None:
-        said += f"; typical: {_range(feature, *feature.typical)}"
-    return said
+        words += f"; typical: {_range(feature, *feature.typical)}"
+    return words
 
 
 def _few(items: Sequence[str], between: str) -> str:
@@ -319,7 +319,7 @@ def _few_decimals(numbers: NDArray[np.float64], bounds: Bounds) -> int | None:
     column holds no number."""
     if not np.isfinite(numbers).any():
         return None
-    ends = [end for end in bounds if frames.is_number(end)]  # what else they are is said elsewhere
+    ends = [end for end in bounds if frames.is_number(end)]  # anything else is refused elsewhere
     seen = np.append(numbers, np.array(ends, dtype=np.float64))
     seen = seen[np.isfinite(seen)]
     return next((d for d in range(FEW_DECIMALS + 1) if (seen.round(d) == seen).all()), None)
@@ -332,7 +332,7 @@ def _guessed_levels(column: nw.Series[Any], name: str) -> tuple[Level, ...]:
     present = [v for v in frames.values(column) if v is not None]
     if not present:
         raise MissingValueError(
-            f"Column {name!r} holds no value at all, so it can't be guessed what it is. Drop it, "
+            f"Column {name!r} holds no value at all, so what it is can't be guessed. Drop it, "
             "or declare it in a Schema of your own."
         )
     _refuse_odd(present, name)
@@ -373,18 +373,18 @@ def _changes(**named: Iterable[str]) -> dict[str, Change]:
 
 
 def _from_yaml(text: str, path: str | Path) -> Any:
-    """What YAML says, in which no key stands twice: of two rules, none is dropped silently."""
+    """What YAML says, in which no key appears twice: neither of two rules is dropped silently."""
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """Refuses a key that stands twice, and says where a value is that can't be read."""
+        """Refuses a key that appears twice, and says where a value can't be read."""
 
         def compose_mapping_node(self, anchor: Any) -> Any:
             node, seen = super().compose_mapping_node(anchor), set[tuple[str, str]]()
             for key, _ in node.value:
                 if (key.tag, str(key.value)) in seen:
                     raise yaml.MarkedYAMLError(
-                        problem=f"{key.value!r} stands here a second time; keep one of the two",
+                        problem=f"{key.value!r} appears here a second time; keep one of the two",
                         problem_mark=key.start_mark,
                     )
                 seen.add((key.tag, str(key.value)))
@@ -396,7 +396,7 @@ def _from_yaml(text: str, path: str | Path) -> Any:
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                 raise yaml.MarkedYAMLError(
                     problem=f"{str(node.value)[:40]!r} can't be read as what it looks like "
-                    f"({error}); put it in quotes if it's a text",
+                    f"({error}); put it in quotes if it's text",
                     problem_mark=node.start_mark,
                 ) from error
 
@@ -407,7 +407,7 @@ def _from_yaml(text: str, path: str | Path) -> Any:
         before = text[: error.position]
         where = _position(before.count("\n"), len(before) - before.rfind("\n") - 1)
         raise SchemaError(
-            f"{path}{where}: the character U+{error.character:04X} can't stand in YAML. Delete it."
+            f"{path}{where}: the character U+{error.character:04X} can't be in YAML. Delete it."
         ) from error
     except RecursionError:
         raise SchemaError(f"{path}: not YAML of a schema: it's nested too deeply.") from None
@@ -419,7 +419,7 @@ def _from_yaml(text: str, path: str | Path) -> Any:
 
 
 def _position(line: int, column: int) -> str:
-    """Where something stands in a file, counted from 0 here and from 1 by people."""
+    """Where something is in a file, counted from 0 here and from 1 by people."""
     return f", line {line + 1}, column {column + 1}"
 
 

@@ -3,8 +3,8 @@
 A row is met in three forms, which never share a name:
 
 - *frame*: the caller's, in raw units;
-- *values* (n, features): the same rows as numbers, one a feature: a numeric feature's own
-  value, an ordinal's or a category's place in its list of levels. Constraints live here, since
+- *values* (n, features): the same rows as numbers, one per feature: a numeric feature's own
+  value, an ordinal's or a category's position in its list of levels. Constraints live here, since
   a whole number is whole and "not below 3" is exact;
 - *points* (n, columns): the geometry. Numerics and ordinals (0, 1, 2, … from the lowest level)
   are standardised, categories are one-hot (a two-level one is a single 0/1 column, 1 for the
@@ -206,10 +206,10 @@ class Space:
     def to_frame(self, values: Floats, template: Template | None = None) -> Frame:
         """A frame of `values`, in the columns and dtypes of `template` (default: as fitted)."""
         template = template or self.template
-        place = {f.name: i for i, f in enumerate(self.schema.features)}
+        index = {f.name: i for i, f in enumerate(self.schema.features)}
         built: dict[str, Any] = {}
         for feature in self.schema.features:
-            column = values[:, place[feature.name]]
+            column = values[:, index[feature.name]]
             if isinstance(feature, Numeric):
                 built[feature.name] = _number_column(template, feature, column)
             elif isinstance(feature, Categorical) and feature.onehot:
@@ -313,28 +313,28 @@ def _declared(feature: Numeric | Ordinal) -> tuple[float, float]:
 
 
 def _refuse_undeclared(schema: Schema) -> None:
-    """Everything that the table would have to tell, in one error."""
+    """Refuse, in one error, everything that would have to be learned from the table."""
     scaleless = [
         f.name
         for f in schema.features
         if isinstance(f, Numeric) and f.span is None and f.change is not Change.NEVER
     ]
     levelless = [f.name for f in schema.features if isinstance(f, Categorical) and not f.levels]
-    said = []
+    problems = []
     if scaleless:
-        said.append(
+        problems.append(
             f"No scale is declared for {listing(scaleless, most=len(scaleless))}, and one learned "
             "from the table would tell about the people in it. Give each bounds, or a typical "
             "range, in the schema: [low, high]."
         )
     if levelless:
-        said.append(
+        problems.append(
             f"No levels are declared for {listing(levelless, most=len(levelless))}, and those "
             "learned from the table would tell about the people in it. Give each its levels in "
             "the schema."
         )
-    if said:
-        raise SchemaError(" ".join(said))
+    if problems:
+        raise SchemaError(" ".join(problems))
 
 
 # ---- reading ----------------------------------------------------------------------------------
@@ -388,7 +388,7 @@ def _values(schema: Schema, table: nw.DataFrame[Any]) -> Floats:
 
 
 def _codes(feature: Feature, column: list[Any]) -> Floats:
-    """Each value's place in the feature's levels; NaN where it's missing."""
+    """Each value's position in the feature's levels; NaN where it's missing."""
     levels = () if isinstance(feature, Numeric) else feature.levels or ()
     code = {level: float(i) for i, level in enumerate(levels)}
     code[None] = np.nan  # type: ignore[index]  # None is no level: it marks a missing value

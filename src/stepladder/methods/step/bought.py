@@ -24,11 +24,11 @@ from stepladder.table.feature import Categorical, Change
 from stepladder.table.space import Floats, Space
 
 CENTRES, ROWS = 24, 2048
-"""What a reference set is made of that only serves to find the centres of clusters."""
+"""The size of a reference set that only serves to find the centres of clusters."""
 
 
 def ranges(space: Space) -> Floats:
-    """(features, 2) what the schema declares each feature to lie within; levels by their place."""
+    """(features, 2) what the schema declares each feature to lie within; levels by their index."""
     spans = [
         (0.0, len(feature.levels or ()) - 1.0)
         if isinstance(feature, Categorical)
@@ -112,7 +112,7 @@ def _public(centres: Any, space: Space, paths: int) -> Floats:
         raise ParameterError(f"centres must be a frame of public rows. {error}") from error
     if len(points) != paths:
         raise ParameterError(
-            f"centres must be one public row a path: expected {paths}, got {len(points)}."
+            f"centres must be one public row per path: expected {paths}, got {len(points)}."
         )
     return points
 

@@ -91,7 +91,7 @@ class Default(Planner):
         return self._clustered(found, values, points, seen, space)
 
     def answer(self, question: Question, reference: Reference) -> Answer:
-        """The paths of n people: first everybody's are found, then they're made as short as can be.
+        """The paths of n people: first everybody's are found, then they're shortened.
 
         Without a time budget all people advance together; with one, as many as time allows.
         """
@@ -144,9 +144,9 @@ class Default(Planner):
         points = np.split(
             scorer.space.to_points(np.concatenate(trail.values)), np.cumsum(trail.steps + 1)[:-1]
         )
-        told = part.targets, reference, blame, late, scorer.goal
+        about = part.targets, reference, blame, late, scorer.goal
         paths = [
-            Path(*self._ending(path, trail, *told), *rows)
+            Path(*self._ending(path, trail, *about), *rows)
             for path, rows in enumerate(zip(trail.values, points, trail.scores, strict=True))
         ]
         return [paths[i : i + k] for i in range(0, len(paths), k)]
@@ -297,8 +297,8 @@ def _blame(
 ) -> dict[int, str]:
     """For people who can become no positive, the rules that would have to give, in words.
 
-    For each, the positive that the fewest rules keep them from; and of those rules none that its
-    row would meet the goal without giving up.
+    For each, the positive that the fewest rules keep them from; and of those rules only the ones
+    that have to be given up for its row to meet the goal.
     """
     names, said = feasible.space.schema.names, dict[int, str]()
     if not len(people):

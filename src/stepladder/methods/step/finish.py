@@ -59,7 +59,7 @@ def first_on_line(
 def taken_back(ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer) -> Floats:
     """Ends (p, features) less every change that the goal doesn't need.
 
-    Whole features go first, the most wasteful first; then what is left shrinks toward the start.
+    Features are reset in full, the most wasteful first; then what is left shrinks toward the start.
     `weights` (columns,) say how hard each column is to change.
     """
     ends, start = ends.copy(), feasible.start
@@ -130,7 +130,7 @@ def straight(feasible: Feasible, ends: Floats, steps: Counts) -> list[Floats]:
 
 
 def laid(trails: list[Floats], ends: Floats, space: Space, step_size: float) -> list[Floats]:
-    """Trails turned toward nearer ends (p, features) by `laid_again`, those of a length together.
+    """Trails turned toward nearer ends (p, features) by `laid_again`, in batches of like length.
 
     A trail is padded to at most twice its length, so that a long one costs others no room.
     """
@@ -182,10 +182,10 @@ def _kept(points: Floats, steps: Counts, step_size: float) -> Mask:
     """Which rows (p, s + 1) to keep: as few as reach each end in steps of the size allowed."""
     kept = np.zeros(points.shape[:2], dtype=bool)
     kept[:, 0] = True
-    places, here = np.arange(points.shape[1]), np.zeros(len(points), dtype=np.intp)
+    positions, here = np.arange(points.shape[1]), np.zeros(len(points), dtype=np.intp)
     while (moving := np.flatnonzero(here < steps)).size:
         apart = np.linalg.norm(points[moving] - points[moving, here[moving]][:, None], axis=2)
-        ahead = (places > here[moving, None]) & (places <= steps[moving, None]) & (apart > 0)
+        ahead = (positions > here[moving, None]) & (positions <= steps[moving, None]) & (apart > 0)
         near = ahead & (apart <= step_size * (1 + 1e-9))
         furthest = near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)
         # A level may be further away than a step; it's still the next thing to do.

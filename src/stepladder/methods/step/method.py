@@ -33,7 +33,7 @@ PAIRS = 2**24
 class StEP(Method):
     """Stepwise Explainable Paths (Hamer et al., TMLR 2024), made to keep its promises.
 
-    paths           how many different routes each person gets
+    paths           how many different paths each person gets
     step_size       the length of a step, in standard deviations
     max_steps       after how many steps a path gives up
     alpha           how a positive's weight falls with its distance
@@ -113,7 +113,7 @@ class StEP(Method):
     ) -> PublishedStEP:
         """Exactly the paper's method: its points aren't rounded and may break bounds.
 
-        `noise` is β, the share of a step that people make otherwise; the rest is as in `StEP`.
+        `noise` is β, the share of a step that people make differently; the rest is as in `StEP`.
         """
         return PublishedStEP(
             paths,
@@ -137,21 +137,21 @@ class StEP(Method):
         """Only what differs from the defaults."""
         usual = {name: p.default for name, p in signature(type(self)).parameters.items()}
         usual |= {"alpha": _USUAL_ALPHA, "options": Options()}
-        said = ", ".join(
+        given = ", ".join(
             f"{name}={getattr(self, name)!r}"
             for name in signature(type(self)).parameters
             if getattr(self, name) != usual[name]
         )
-        return f"{self.planner.name}({said})"
+        return f"{self.planner.name}({given})"
 
     # ---- fit ------------------------------------------------------------------------------
 
     def learn(self, table: ReferenceTable) -> None:
         self.reference_: Reference = self.planner.learn(table)
 
-    def _told(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
+    def _disclosed(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
         if not self.is_private:
-            return super()._told(table, rows)
+            return super()._disclosed(table, rows)
         return None, {"made_up": made_up} if (made_up := len(self.reference_.values)) else {}
 
     # ---- recourse -------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class StEP(Method):
 
     def walk(self, row: Any, *, locked: Iterable[str] = ()) -> Walk:
         """One person's loop with the program, from the row they have today."""
-        from stepladder.methods.walk import Walk  # it knows us
+        from stepladder.methods.walk import Walk  # it imports this package
 
         self._check_fitted()
         return Walk.begin(self, row, locked=(locked,) if isinstance(locked, str) else locked)

@@ -2,9 +2,9 @@
 
 (Where the positives are made up, values within and beyond what the schema declares count too.)
 
-Who can't become any one positive, since what they can't change spoils it, may still become a row
-that the model accepts. From a projected positive of each cluster, one feature after another takes
-the value that brings the score nearest to the goal, until it's met or nothing helps any more.
+Someone who can't become any one positive, since what they can't change spoils it, may still become
+a row that the model accepts. From a projected positive of each cluster, one feature after another
+takes the value that brings the score nearest to the goal, until it's met or nothing helps any more.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ BEYOND = (1, 2, 4, 8)
 """How far beyond a declared range values are tried, in lengths of it, where bounds allow."""
 
 Tried = list[tuple[int, float]]
-"""Features, by their places, and values to try for them."""
+"""Features, by their indices, and values to try for them."""
 
 ROUNDS = 12
 """How many features may take another value, at most."""
 
 AT_ONCE = 2**16
-"""About how many rows the model is asked at a time."""
+"""About how many rows the model is asked about at a time."""
 
 
 def mixed(

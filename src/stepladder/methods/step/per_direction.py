@@ -44,7 +44,7 @@ STRETCHES = 8
 
 @dataclass(frozen=True)
 class PerDirection(Private):
-    """The planner for whom each step is a query: directions are followed while they're loud.
+    """The planner for which each step is a query: directions are followed while they're loud.
 
     A path whose direction drowns in the noise, or turns back, or can't be paid for any more, goes
     on by what the model says of the person's own rows alone. Where a question is about the next
@@ -52,7 +52,7 @@ class PerDirection(Private):
     """
 
     USUAL_ALPHA: ClassVar[Unit] = Unit()
-    """With noise on each direction all positives pull alike: then it takes the least of it."""
+    """With noise on each direction all positives pull alike: that takes the least noise."""
 
     pays_per_answer: ClassVar[bool] = True
 
@@ -208,7 +208,7 @@ class PerDirection(Private):
         for path in paths if self._affordable.mix else ():
             own = each.take(slice(path, path + 1))
             here = own.snap(trail.latent[[path]])
-            # First by features that no path before has used, so that routes differ.
+            # First by features that no path before has used, so that paths differ.
             for fixed in (used, np.zeros_like(used)) if used.any() else (used,):
                 row, margin = here.copy(), margins_of(here, scorer)
                 climb(row, margin, own.holding(fixed, here), tried, scorer, pace)
@@ -300,7 +300,7 @@ class Enquiry:
         """The positives as near as this person could come to them, and their clusters.
 
         Those that don't meet the goal there are left out; so are those that the model can't judge,
-        each for itself, for an error would tell of them.
+        each by itself, since an error would tell of them.
         """
         held, space = self.held, self.scorer.space
         rows = np.clip(held.values, *self.person.limits)

@@ -24,7 +24,7 @@ from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Space
 
 SAMPLE = 200
-"""On how many rejected reference rows clusters of outliers are told from others."""
+"""How many rejected reference rows serve to tell clusters of outliers from others."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Planner(ABC):
     @property
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """What it has been told beyond the parameters, as results echo it."""
+        """What is set beyond the parameters, as results echo it."""
 
     @abstractmethod
     def reference(self, found: Floats, space: Space) -> Reference:

@@ -61,7 +61,7 @@ class Reference:
 
     @cached_property
     def weights(self) -> Floats:
-        """(columns,) how hard each column is to change: the norm's, where it's one a column."""
+        """(columns,) how hard each column is to change: the norm's weights, if it has them."""
         weights = np.ones(len(self.columns))
         if self.norm is not None and self.norm.ndim == 1:
             weights[self.columns] = self.norm
@@ -79,8 +79,8 @@ class Reference:
     def stretch(self, feasible: Feasible) -> Floats:
         """(n, columns) how many times as long as usual a step may be for each of n people.
 
-        Once, but where somebody stands outside a declared range: then in proportion to how far it
-        has to be widened to take them in, lest it takes them hundreds of steps to get into it.
+        Once, except where somebody stands outside a declared range: then in proportion to how far
+        it has to be widened to take them in, or they'd need hundreds of steps to get into it.
         """
         space = feasible.space
         stretch = np.ones((len(feasible), space.width))
@@ -110,7 +110,7 @@ def profiles(feasible: Feasible) -> tuple[Labels, Labels]:
     own = np.where(start == allowed(feasible.space, start), np.inf, start)
     box = np.concatenate([*feasible.limits, own], axis=1)
     _, first, profile = np.unique(box, axis=0, return_index=True, return_inverse=True)
-    return first, profile.reshape(-1)  # NumPy 2.0 gives it an axis more
+    return first, profile.reshape(-1)  # NumPy 2.0 gives it an extra axis
 
 
 def norm_of(distance: Distance, points: Floats, space: Space) -> Norm | None:
@@ -129,12 +129,12 @@ def norm_of(distance: Distance, points: Floats, space: Space) -> Norm | None:
     return weighting(weights[space.changeable])
 
 
-def without_outlying(reference: Reference, routes: list[list[Path]], count: int) -> Reference:
+def without_outlying(reference: Reference, paths: list[list[Path]], count: int) -> Reference:
     """`count` of the clusters: none that lies far out by the paper's rule, shortest paths first.
 
-    `routes` are some people's paths to all of them.
+    `paths` are some people's paths to all of them.
     """
-    lengths = _mean_lengths(routes, reference)
+    lengths = _mean_lengths(paths, reference)
     far_out = np.isinf(lengths)
     far_out[~far_out] = outlying(lengths[~far_out])
     order = np.lexsort((lengths, far_out))[:count]
@@ -143,10 +143,10 @@ def without_outlying(reference: Reference, routes: list[list[Path]], count: int)
     return replace(reference, clusters=kept[reference.clusters], slots=len(order))
 
 
-def _mean_lengths(routes: list[list[Path]], reference: Reference) -> Floats:
+def _mean_lengths(paths: list[list[Path]], reference: Reference) -> Floats:
     """(k,) how long the paths to each cluster are; infinite for one that nobody can go to."""
-    lengths = np.array([[path.length for path in paths] for paths in routes])
-    gone = np.array([[path.outcome is Outcome.UNREACHABLE for path in paths] for paths in routes])
+    lengths = np.array([[path.length for path in own] for own in paths])
+    gone = np.array([[path.outcome is Outcome.UNREACHABLE for path in own] for own in paths])
     gone |= [len(members) == 0 for members in reference.members]
     tried = (~gone).sum(axis=0)
     total = np.where(gone, 0.0, lengths).sum(axis=0)

@@ -31,16 +31,16 @@ PROBE = 0.5
 """By how many standard deviations a feature is moved to see what that earns."""
 
 CLOSE = 0.25
-"""Ends of a person that lie nearer to one another than this are one route."""
+"""Ends of a person that lie nearer to one another than this are one path."""
 
 LEAST = 1e-6
 """What earns less than this share of what the best feature does earns nothing."""
 
 AT_ONCE = 2**17
-"""About how many rows the model is asked at a time."""
+"""About how many rows the model is asked about at a time."""
 
 PARTS, LEVELS = 4, 3
-"""A stretch is cut into so many parts to find its first row that meets the goal, so often."""
+"""Into how many parts a stretch is cut to find its first row that meets the goal, and how often."""
 
 
 def refined(
@@ -108,21 +108,21 @@ def _in_a_line(
 def _alike(paths: NDArray[np.intp], slots: int, ends: Floats, far: Floats, space: Space) -> Mask:
     """(p,) which ends lie `CLOSE` to a nearer one of the same person's."""
     people, person = np.unique(paths // slots, return_inverse=True)
-    place = person.reshape(-1), paths % slots  # NumPy 2.0 gives it an axis more
+    at = person.reshape(-1), paths % slots  # NumPy 2.0 gives it an extra axis
     points = np.full((len(people), slots, space.width), np.nan)
-    points[place] = space.to_points(ends)
+    points[at] = space.to_points(ends)
     order = np.full(points.shape[:2], np.nan)
-    order[place] = far
+    order[at] = far
     alike = np.zeros(order.shape, dtype=bool)
     for one, other in permutations(range(slots), 2):
         close = np.linalg.norm(points[:, one] - points[:, other], axis=1) < CLOSE
         nearer = order[:, other] < order[:, one]
         alike[:, one] |= close & (nearer | (order[:, other] == order[:, one]) & (other < one))
-    return np.asarray(alike[place])
+    return np.asarray(alike[at])
 
 
 def _nearest_of_each(people: NDArray[np.intp], far: Floats) -> NDArray[np.intp]:
-    """The place of each person's nearest path."""
+    """The index of each person's nearest path."""
     order = np.lexsort((far, people))
     first = np.diff(people[order], prepend=-1) > 0
     return np.asarray(order[first])
@@ -238,6 +238,6 @@ def _bits(space: Space) -> Floats:
     bits = []
     for feature in space.schema.features:
         bit = PROBE * float(space.scale[space.slices[feature.name].start])
-        places = feature.most_decimals if isinstance(feature, Numeric) else 0
-        bits.append(bit if places is None else max(round(bit, places), 10.0**-places))
+        decimals = feature.most_decimals if isinstance(feature, Numeric) else 0
+        bits.append(bit if decimals is None else max(round(bit, decimals), 10.0**-decimals))
     return np.array(bits)

@@ -33,7 +33,7 @@ PATIENCE = 4096
 """How many positives of a cluster are asked about in vain before another's are used instead."""
 
 AT_ONCE = 2**17
-"""About how many rows the model is asked at a time, at most."""
+"""About how many rows the model is asked about at a time, at most."""
 
 TILE = 2**16
 """How many distances are worked out at a time: so few stay in the cache between columns."""
@@ -74,7 +74,7 @@ def reachable(
     screening = Screening(feasible, reference, scorer if ask else None)
     with suppress(TimeUpError):
         counts = screening.run(reference.members, np.ones((n, k), dtype=bool), patient, pace)
-        # Who finds nothing in any cluster may still become a positive that is in none.
+        # Whoever finds nothing in any cluster may still become a positive that is in none.
         lost = np.asarray(counts.sum(axis=1) == 0)
         if lost.any() and len(reference.strays):
             nothing = reference.strays[:0]
@@ -160,7 +160,7 @@ class Screening:
         return np.asarray(self.known[profile, positives] == 1)
 
     def targets(self) -> Targets:
-        """What has been found so far, projected, as arrays with one row a path."""
+        """What has been found so far, projected, as arrays with one row per path."""
         return _gathered(self.paths, self.positives, self.feasible, self.reference)
 
 
@@ -191,20 +191,20 @@ def share(targets: Targets, slots: int) -> None:
 
 
 def _farther_half(targets: Targets, path: int) -> Indices:
-    """The places of those targets that lie nearer to the farthest one than to the nearest."""
-    places = np.flatnonzero(targets.valid[path])
-    if len(places) < 2:
-        return places[:0]
-    points = targets.points[path, places]
+    """The indices of those targets that lie nearer to the farthest one than to the nearest."""
+    indices = np.flatnonzero(targets.valid[path])
+    if len(indices) < 2:
+        return indices[:0]
+    points = targets.points[path, indices]
     from_first = np.linalg.norm(points - points[0], axis=1)
     from_far = np.linalg.norm(points - points[from_first.argmax()], axis=1)
-    return np.asarray(places[from_far < from_first])
+    return np.asarray(indices[from_far < from_first])
 
 
 def _gathered(
     paths: list[Indices], positives: list[Indices], feasible: Feasible, reference: Reference
 ) -> Targets:
-    """The positives found, projected, as arrays with one row a path."""
+    """The positives found, projected, as arrays with one row per path."""
     space, k = feasible.space, reference.slots
     count = len(feasible) * k
     path = np.concatenate(paths) if paths else np.empty(0, dtype=np.intp)

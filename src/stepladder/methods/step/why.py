@@ -1,12 +1,12 @@
-"""Why a person has no route, and the fewest rules that would have to give for one.
+"""Why a person has no path, and the fewest rules that would have to give for one.
 
 A rule is one thing that the schema or a lock forbids this person: to change a feature at all, to
 let it rise or fall, or to go beyond a bound. Sets of rules are tried by increasing size; one opens
-a route if, with these rules relaxed and all others kept, the person could come so near to
+a path if, with these rules relaxed and all others kept, the person could come so near to
 somebody who is accepted that the model accepts them too. That's what the method itself looks for
 first. (What it tries last, rows put together from several people's values, isn't tried here.)
 
-Where single rules would each do, all of them are told, so that whoever makes the rules can choose.
+Where single rules would each do, all of them are listed, for whoever makes the rules to choose.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from stepladder.table.space import Floats
 from stepladder.words import plans as words
 
 SHOWN = 3
-"""How many openings are told, at most, if each is of several rules."""
+"""How many openings are listed, at most, if each is of several rules."""
 
 LEAST_EFFORT = 100
 """As how many rows each set of rules counts, at least."""
@@ -88,7 +88,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Opening:
-    """Rules that would open a route if all of them were relaxed."""
+    """Rules that would open a path if all of them were relaxed."""
 
     rules: tuple[Rule, ...]
 
@@ -97,22 +97,22 @@ class Opening:
         subjects: dict[str, list[str]] = {}
         for rule in sorted(self.rules, key=lambda rule: rule.freedom != ""):
             subjects.setdefault(rule.freedom, []).append(rule.subject)
-        said = [
+        clauses = [
             f"if {words.listed(what)} {freedom}" if freedom else f"with {words.listed(what)}"
             for freedom, what in subjects.items()
         ]
-        return ", and ".join(said)
+        return ", and ".join(clauses)
 
 
 @dataclass(frozen=True)
 class WhyNot:
-    """Why a person has no route, and what would open one."""
+    """Why a person has no path, and what would open one."""
 
     reason: str
     openings: tuple[Opening, ...] = ()
     """sets of rules, all of the same size, which is the smallest there is"""
     note: str = ""
-    """what isn't told: that there are more, or that not all sets could be tried"""
+    """what isn't listed: that there are more, or that not all sets could be tried"""
 
     def for_the_person(self) -> WhyNot:
         """Without openings that need what never changes, such as an age, if there are others."""
@@ -137,7 +137,7 @@ class WhyNot:
 def why_not(
     step: StEP, row: Any, *, locked: Iterable[str] = (), most_rows: int = 200_000
 ) -> WhyNot:
-    """Why a person has no route under a fitted method, and the fewest rules that stand in the way.
+    """Why a person has no path under a fitted method, and the fewest rules that stand in the way.
 
     row        what the person has today: a frame of one row, a mapping or a Series
     locked     features that this person can't change either
@@ -172,7 +172,7 @@ def why_not(
 
 
 class _Search:
-    """The asking for one person: which rules there are, and which sets of them open a route."""
+    """The asking for one person: which rules there are, and which sets of them open a path."""
 
     def __init__(self, step: StEP, start: Floats, locked: tuple[str, ...], most_rows: int) -> None:
         self.step, self.start, self.locked = step, start, locked

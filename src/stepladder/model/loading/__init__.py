@@ -6,7 +6,7 @@ model.json, model.ubj   XGBoost's own files
 model.txt               LightGBM's own file
 module:name             a function of a frame, or a fitted model, that Python can import
 https://…/v2/models/m   a model behind the Open Inference Protocol
-model.pkl, .joblib      a pickle: only if its reader says that it's trusted
+model.pkl, .joblib      a pickle: only if the caller says that it's trusted
 
 A file is opened as what its name says, so a pickle under another name is never run.
 
@@ -65,9 +65,9 @@ def load(source: str | Path, *, trust: Iterable[str] = (), trust_pickle: bool = 
     except (ModelError, ExtraError):
         raise
     except Exception as error:  # each library has a tree of errors of its own
-        said = CLUTTER.sub("", str(error).strip().split("\n")[0]) or type(error).__name__
+        message = CLUTTER.sub("", str(error).strip().split("\n")[0]) or type(error).__name__
         raise ModelError(
-            f"{name!r} can't be read as {kind}: {said[:200].rstrip('.')}.{_if_pickle(file)}"
+            f"{name!r} can't be read as {kind}: {message[:200].rstrip('.')}.{_if_pickle(file)}"
         ) from error
 
 
@@ -181,6 +181,6 @@ def _imported(path: str) -> Any:
     if isinstance(found, type) or not (callable(found) or hasattr(found, "predict")):
         raise ModelError(
             f"{path!r} is a {type(found).__name__}; expected a function of a frame that returns "
-            "one score a row, or a fitted model."
+            "one score per row, or a fitted model."
         )
     return found

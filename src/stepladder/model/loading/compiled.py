@@ -1,4 +1,4 @@
-"""What scikit-learn's compiled code is given by a model from a file, looked through before.
+"""What a model from a file hands to scikit-learn's compiled code, checked before it's used.
 
 Such code takes the sizes of its tables, and numbers in them that say where to read next, as they
 are; crafted ones could read beyond a table and crash Python. Decision trees have a file of their
@@ -24,7 +24,7 @@ BUILT_IN = ("linear", "poly", "rbf", "sigmoid")
 
 
 def damaged(model: Any) -> str | None:
-    """What the first part of a model is that isn't sound; None if all of them are."""
+    """What to call the first part of a model that isn't sound; None if all of them are."""
     seen, waiting = set[int](), [model]
     while waiting:
         item = waiting.pop()
@@ -50,13 +50,13 @@ def _holds(is_sound: Any, item: Any) -> bool:
 
 def _lookup_is_sound(tree: Any) -> bool:
     """A tree of n rows: node i is split into 2i + 1 and 2i + 2, and leaves hold rows by number."""
-    data, places, nodes, bounds, *_ = (state := tree.__getstate__())
+    data, indices, nodes, bounds, *_ = (state := tree.__getstate__())
     count, width = data.shape
     ends = np.stack([nodes["idx_start"], nodes["idx_end"]])
     inner = np.flatnonzero(nodes["is_leaf"] == 0)
     return bool(
-        places.shape == (count,)
-        and ((places >= 0) & (places < count)).all()
+        indices.shape == (count,)
+        and ((indices >= 0) & (indices < count)).all()
         and state[6] == len(nodes) > 0
         and ((ends >= 0) & (ends <= count)).all()
         and (2 * inner + 2 < len(nodes)).all()

@@ -31,7 +31,7 @@ PAUSES = 0.5, 2.0
 """Seconds before each new try, when a server is busy or can't be reached."""
 
 BUSY = 429, 502, 503, 504
-"""HTTP's words for: later, perhaps."""
+"""HTTP's status codes for: later, perhaps."""
 
 BATCH = 1024
 """Rows in one request."""
@@ -71,8 +71,8 @@ class Served(Declaring):
                 f"{address!r} isn't the address of a model: expected one such as "
                 "https://host/v2/models/name (Open Inference Protocol, version 2)."
             )
-        said = _json(url)
-        inputs, outputs = _tensors(said, "inputs", url), _tensors(said, "outputs", url)
+        metadata = _json(url)
+        inputs, outputs = _tensors(metadata, "inputs", url), _tensors(metadata, "outputs", url)
         names = [each["name"] for each in outputs]
         if output and names and output not in names:
             raise ModelError(f"{url} has no output {output!r}; it has {', '.join(names)}.")
@@ -88,7 +88,7 @@ class Served(Declaring):
         return np.concatenate([self._asked(part) for part in _parts(tensors)])
 
     def _asked(self, tensors: Tensors) -> NDArray[Any]:
-        content: dict[str, Any] = {"inputs": [_said(*each) for each in tensors.items()]}
+        content: dict[str, Any] = {"inputs": [_written(*each) for each in tensors.items()]}
         if self.output is not None:
             content["outputs"] = [{"name": self.output}]
         if self.parameters:
@@ -121,9 +121,9 @@ def _nearest_to(dtype: nw.dtypes.DType) -> str:
     return "float64" if dtype.is_numeric() else "object"
 
 
-def _tensors(said: dict[str, Any], which: str, url: str) -> list[dict[str, Any]]:
-    """The inputs or outputs that a server tells of, each with its name."""
-    tensors = said.get(which) or []
+def _tensors(answer: dict[str, Any], which: str, url: str) -> list[dict[str, Any]]:
+    """The inputs or outputs that a server lists, each with its name."""
+    tensors = answer.get(which) or []
     odd = [
         each
         for each in (tensors if isinstance(tensors, list) else [None])
@@ -156,23 +156,23 @@ def _parts(tensors: Tensors) -> Iterator[Tensors]:
         yield {name: cells[start : start + BATCH] for name, cells in tensors.items()}
 
 
-def _said(name: str, cells: NDArray[Any]) -> dict[str, Any]:
+def _written(name: str, cells: NDArray[Any]) -> dict[str, Any]:
     """A tensor as the protocol writes it."""
     text = {"parameters": {"content_type": "str"}} if cells.dtype == object else {}
-    said = {"name": name, "datatype": TYPES[cells.dtype], "shape": list(cells.shape)}
-    return {**said, "data": cells.ravel().tolist(), **text}
+    tensor = {"name": name, "datatype": TYPES[cells.dtype], "shape": list(cells.shape)}
+    return {**tensor, "data": cells.ravel().tolist(), **text}
 
 
-def _scores(said: dict[str, Any], output: str | None, count: int, url: str) -> NDArray[Any]:
+def _scores(answer: dict[str, Any], output: str | None, count: int, url: str) -> NDArray[Any]:
     """The scores in an answer about `count` rows."""
-    outputs = _tensors(said, "outputs", url)
+    outputs = _tensors(answer, "outputs", url)
     fit = [
         each for each in outputs if each["name"] == output or (output is None and _is_float(each))
     ]
     if not fit:
         came = ", ".join(f"{each['name']} ({each.get('datatype')})" for each in outputs)
         raise ModelError(
-            f"{url} answered with {came or 'no output'}, which are no scores. Name the output "
+            f"{url} answered with {came or 'no output'}, which aren't scores. Name the output "
             f"that holds them behind the address, such as {url}#predict_proba."
         )
     try:
@@ -214,22 +214,22 @@ def _json(url: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
 
 def _object(body: bytes, url: str) -> dict[str, Any]:
     try:
-        said = json.loads(body)
+        answer = json.loads(body)
     except (RecursionError, ValueError):
-        said = None
-    if not isinstance(said, dict):
+        answer = None
+    if not isinstance(answer, dict):
         raise ModelError(
             f"{url} didn't answer in JSON as the Open Inference Protocol has it, but with "
             f"{body[:60]!r}."
         )
-    return said
+    return answer
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
     """What the server says of it, in `error` as the protocol has it, or in plain text."""
     text = error.read(2000).decode(errors="replace").strip()
     try:
-        said = json.loads(text)["error"]
+        message = json.loads(text)["error"]
     except (LookupError, RecursionError, TypeError, ValueError):
-        said = text
-    return f": {' '.join(str(said).split())[:300]}" if said else ""
+        message = text
+    return f": {' '.join(str(message).split())[:300]}" if message else ""

@@ -1,7 +1,7 @@
 """A scikit-learn model from a .skops file, of types that are known to be harmless.
 
 skops makes an object of whatever class a file names, and gives it whatever state the file holds;
-a function it looks up by name. So a file is as harmless as the names in it. skops knows the
+it looks up functions by name. So a file is as harmless as the names in it. skops knows the
 estimators, NumPy's arrays and ufuncs, and lists every other name; what is taken of that list:
 
 - scikit-learn's own classes that are written in Python. They are made without calling `__init__`,
@@ -15,7 +15,7 @@ A name is taken for one way of making it only (skops calls it a loader), so that
 harmless as an object isn't also called as a function, nor given a state that it has no use for.
 
 Of what is compiled, numbers may say where to read next, and are followed unchecked. Such types are
-taken if `trees` and `compiled` look through them, and else only if the reader trusts them by name.
+taken if `trees` and `compiled` check them, and otherwise only if the caller trusts them by name.
 """
 
 from __future__ import annotations
@@ -87,12 +87,12 @@ def read(skops: Any, file: Path, trust: Iterable[str] = ()) -> Any:
     if not trees.are_sound(model):
         raise ModelError(
             f"{str(file)!r} holds a damaged tree: a node names others or a feature that aren't "
-            "there, and following it could crash Python. Save the model anew."
+            "there, and following it could crash Python. Save the model again."
         )
     if damaged := compiled.damaged(model):
         raise ModelError(
             f"{str(file)!r} holds a damaged {damaged}: its parts don't fit together, so using it "
-            "could crash Python. Save the model anew."
+            "could crash Python. Save the model again."
         )
     return model
 

@@ -30,7 +30,7 @@ class Declared:
 
 
 class Declaring:
-    """A model that declares its inputs; what it takes is said as scikit-learn's models say it.
+    """A model that declares its inputs, and says what it takes as scikit-learn's models do.
 
     name      what it's called where something goes wrong
     declared  one input for each column, named after it, or a single one for all columns

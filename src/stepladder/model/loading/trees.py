@@ -1,4 +1,4 @@
-"""The trees of a scikit-learn model from a file, looked through before they are used.
+"""The trees of a scikit-learn model from a file, checked before they are used.
 
 A tree is a table of nodes, which name their children and features by number. scikit-learn follows
 these numbers as they are, so a crafted one could read beyond the table and crash Python.
@@ -101,7 +101,7 @@ def _keeps_width(preprocessor: Any, width: int) -> bool:
     """Whether trees on a category dtype get as many columns as the model takes.
 
     scikit-learn gives such a model an encoder for its levels and a check of its numbers. Both make
-    one column of each column, so what they make of one row says it for all.
+    one column of each column, so what they make of one row tells for all.
     """
     if preprocessor is None:
         return True
@@ -135,6 +135,6 @@ def _leads_on(
 
 
 def _has_room(model: Any) -> bool:
-    """Whether a boosted model adds up as many trees a round as it has scores to add them to."""
+    """Whether a boosted model adds up as many trees per round as it has scores to add them to."""
     row = np.zeros((1, model.n_features_in_), dtype=np.float32)
     return bool(model._raw_predict_init(row).shape[1] == model.estimators_.shape[1])
