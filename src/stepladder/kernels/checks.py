@@ -41,8 +41,8 @@ def matrix(name: str, values: ArrayLike) -> NDArray[np.float64]:
 def labels_of(clusters: ArrayLike, count: int) -> NDArray[np.intp]:
     """`clusters` as whole numbers of at least -1, one for each of `count` positives."""
     labels = np.asarray(clusters)
-    whole = np.issubdtype(labels.dtype, np.integer) or labels.size == 0
-    if not whole or labels.shape != (count,) or labels.min(initial=-1) < -1:
+    is_whole = np.issubdtype(labels.dtype, np.integer) or labels.size == 0
+    if not is_whole or labels.shape != (count,) or labels.min(initial=-1) < -1:
         raise ParameterError(
             f"The clusters must be {count} whole numbers of at least -1, one for each positive. "
             f"Got {labels.dtype} of shape {labels.shape} instead."

@@ -86,7 +86,7 @@ class Positives:
 
     points  (N, m)      as they came, for exact differences
     origin  (m,)        their mean: coordinates centred on it cancel least
-    factor  (N, m + 2)  rows [t, 1, |t|²], t being y - origin placed by the norm
+    factor  (N, m + 2)  rows [t, 1, |t|²], t being y - origin mapped by the norm
     terms   (N, m + 1)  rows [y - origin, 1]: what the weights are multiplied with
     """
 
@@ -213,8 +213,8 @@ def _add_near(
     for start in range(0, len(rows), chunk):
         i, j = rows[start : start + chunk], columns[start : start + chunk]
         difference = y[j] - x[i]
-        placed = measured(difference, norm)
-        squared = np.einsum("ij,ij->i", placed, placed)
+        mapped = measured(difference, norm)
+        squared = np.einsum("ij,ij->i", mapped, mapped)
         weights = alpha.of_squared(squared)
         # Infinite at 0 it must add nothing; infinite by overflow it must outweigh all others.
         weights = np.where((squared == 0) & np.isinf(weights), 0.0, np.minimum(weights, largest))
@@ -224,13 +224,13 @@ def _add_near(
         np.add.at(out, i[firsts], np.add.reduceat(difference, firsts, axis=0))
 
 
-def _factor(placed: Floats, dtype: DTypeLike) -> Floats:
-    """Rows [t, 1, |t|²] of placed vectors t (n, m)."""
-    n, m = placed.shape
+def _factor(mapped: Floats, dtype: DTypeLike) -> Floats:
+    """Rows [t, 1, |t|²] of mapped vectors t (n, m)."""
+    n, m = mapped.shape
     factor = np.empty((n, m + 2), dtype=dtype)
-    factor[:, :m] = placed
+    factor[:, :m] = mapped
     factor[:, m] = 1.0
-    factor[:, m + 1] = np.einsum("ij,ij->i", placed, placed)
+    factor[:, m + 1] = np.einsum("ij,ij->i", mapped, mapped)
     return factor
 
 
@@ -276,8 +276,8 @@ def centres(
 
 
 def _distances(moves: NDArray[np.float64], norm: Norm | None) -> NDArray[np.float64]:
-    placed = measured(moves, norm)
-    squared: NDArray[np.float64] = np.einsum("ntm,ntm->nt", placed, placed)
+    mapped = measured(moves, norm)
+    squared: NDArray[np.float64] = np.einsum("ntm,ntm->nt", mapped, mapped)
     return np.sqrt(squared, out=squared)
 
 

@@ -61,11 +61,11 @@ def whitening(points: ArrayLike, ridge: float = 1e-6) -> Norm:
 
 
 def measured(vectors: NDArray[Any], norm: Norm | None) -> NDArray[Any]:
-    """Vectors (..., m) to where their Euclidean length is their length in the norm.
+    """Vectors (..., m) mapped so that their Euclidean length is their length in the norm.
 
     Assumes checked input. Without a norm these are the vectors themselves, not a copy.
     """
     if norm is None:
         return vectors
-    placed: NDArray[Any] = vectors * norm if norm.ndim == 1 else vectors @ norm.T
-    return placed
+    mapped: NDArray[Any] = vectors * norm if norm.ndim == 1 else vectors @ norm.T
+    return mapped

@@ -77,12 +77,12 @@ def stacks(length: int, piece: int, most: int) -> Iterator[tuple[slice, int]]:
     [(slice(0, 8, None), 4), (slice(8, 12, None), 4), (slice(12, 13, None), 1)]
     """
     even = ceil(length / ceil(length / piece))
-    whole = length - length % even
+    full = length - length % even
     stride = max(1, most // even) * even
-    for start in range(0, whole, stride):
-        yield slice(start, min(start + stride, whole)), even
-    if whole < length:
-        yield slice(whole, length), length - whole
+    for start in range(0, full, stride):
+        yield slice(start, min(start + stride, full)), even
+    if full < length:
+        yield slice(full, length), length - full
 
 
 def spread(work: Callable[[Item], None], items: list[Item], threads: int) -> None:

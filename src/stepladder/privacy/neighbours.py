@@ -32,6 +32,6 @@ class Neighbours(StrEnum):
 
         The angle between two shares is then a right one at most, so that for a row that goes and
         one that comes in its place ‖a - b‖² ≤ ‖a‖² + ‖b‖²: √2 bounds, which two rows that count in
-        different groups reach.
+        different cells reach.
         """
         return math.sqrt(self.moves)

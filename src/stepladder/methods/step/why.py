@@ -62,7 +62,7 @@ class Rule:
 
     @property
     def subject(self) -> str:
-        """What would be otherwise: 'age other than 33', 'debt'."""
+        """What would have to differ: 'age other than 33', 'debt'."""
         label = self.feature.label
         if self.kind is not Kind.NEVER:
             return label

@@ -63,7 +63,7 @@ class Onnx(Declaring):
         }
         try:
             answer = self._run(made_up)
-        except Exception as error:  # onnxruntime's own; such a row may be none to it
+        except Exception as error:  # onnxruntime's own; it may not take such a row
             raise AttributeError("the classes aren't known") from error
         if not isinstance(answer, list):
             raise AttributeError("the classes aren't named")
