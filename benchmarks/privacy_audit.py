@@ -44,7 +44,7 @@ STEPS = 10
 AT_ONCE = 500
 """How many tables are answered in one call."""
 FEWEST, STRICTER = 2000, 1e-3
-"""A threshold is tried only if so many scores lie beyond it, and chosen by limits that are wrong
+"""A threshold is tried only if this many scores lie beyond it, and chosen by limits that are wrong
 less often by this factor. Otherwise luck in a far tail is chosen, and gone in the other half."""
 
 
@@ -304,7 +304,7 @@ def attack_made_up(runs: int) -> Scores:
 
 
 def _outside(score: Callable[[pd.DataFrame], float], runs: int, crowd: int) -> Scores:
-    """The scores of tables of so many rows that are all alike, and of one more."""
+    """The scores of tables of `crowd` rows that are all alike, and of one more."""
     few, more = (pd.DataFrame({"x": np.full(count, 100.0)}) for count in (crowd, crowd + 1))
     return Scores(
         without=np.array([score(few) for _ in range(runs)]),

@@ -184,13 +184,13 @@ def method(people: int, sample: int) -> bool:
     sampled = credit.people.iloc[chosen]
     points = pd.DataFrame(credit.space.encode(sampled), columns=names)
 
-    def walk_all() -> list[list[tuple[pd.Series[float], int]]]:
+    def all_paths() -> list[list[tuple[pd.Series[float], int]]]:
         return [[loop.path(points.loc[i], cluster) for cluster in clusters] for i in points.index]
 
-    walks = walk_all()
-    plain_seconds = best_of(walk_all, repeats=3)
-    ends = np.array([[end.to_numpy() for end, _ in walk] for walk in walks])
-    steps = np.array([[taken for _, taken in walk] for walk in walks])
+    paths = all_paths()
+    plain_seconds = best_of(all_paths, repeats=3)
+    ends = np.array([[end.to_numpy() for end, _ in own] for own in paths])
+    steps = np.array([[taken for _, taken in own] for own in paths])
 
     final = result.final.set_index("person")
     rows = final.loc[sampled.index, list(credit.schema.names)]

@@ -18,7 +18,7 @@ TABLES = ("by_group", "gaps", "notions")
 class Audit:
     """Recourse by group, as frames of the caller's kind.
 
-    `by_group` has a row for each group, `gaps` one for each measure with the two groups furthest
+    `by_group` has one row per group, `gaps` one for each measure with the two groups furthest
     apart, and `notions` one for each of six notions of fair recourse. Every number x has a 95%
     interval from x_low to x_high; where there's no telling how sure it is, these are NaN. A group
     in which fewer than `smallest` people asked is `small`. A gap is given among the groups in which

@@ -40,7 +40,7 @@ class Exit(IntEnum):
 EXITS = {
     Exit.OK: "all went well",
     Exit.ERROR: "an error, explained in one sentence",
-    Exit.USAGE: "the command was used wrongly: see its --help",
+    Exit.USAGE: "the command was used wrongly",
     Exit.NOBODY: "all went well, but nobody has a path",
     Exit.INTERRUPTED: "stopped by Ctrl-C; what was finished is kept where the command says",
 }

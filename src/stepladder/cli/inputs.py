@@ -65,7 +65,7 @@ Identity = Annotated[
 ]
 MethodName = Annotated[str, typer.Option(help="step, dice, face, cchvae or mim.")]
 PathCount = Annotated[int | None, typer.Option(min=1, help="How many paths each person gets (3).")]
-Limit = Annotated[int | None, typer.Option(min=1, help="Only so many people, from the first on.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="At most this many people.")]
 TimeBudget = Annotated[
     float | None,
     typer.Option(callback=_seconds, help="Seconds, after which whoever is left has timed_out."),

@@ -139,7 +139,7 @@ class _Set:
 
     @classmethod
     def among(cls, counts: Counts, smallest: int) -> list[_Set]:
-        """Of groups (g,) of so many people: the large ones, if there are others too, and all."""
+        """Of groups of `counts` (g,) people: the large ones, if there are others too, and all."""
         every, large = np.flatnonzero(counts), np.flatnonzero(counts >= smallest)
         has_small = len(large) < len(every)
         return [
@@ -156,7 +156,7 @@ class _Set:
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
-    """A measure that is a share of so many people, (g,) each."""
+    """A measure (g,) that is a share of `counts` (g,) people."""
 
     values: Values
     counts: Counts
@@ -165,7 +165,7 @@ class _Shares:
         return Measured(self.values, *intervals.wilson(self.values, self.counts))
 
     def sure(self, pair: tuple[int, int], pairs: int) -> tuple[Interval, Interval]:
-        """The intervals of the difference and the ratio of two groups, of so many pairs."""
+        """The intervals of the difference and the ratio of two groups, one of `pairs` pairs."""
         both = list(pair)
         lows, highs = intervals.wilson(self.values[both], self.counts[both], pairs)
         known = [(float(p), float(q)) for p, q in (self.values[both], lows, highs)]
@@ -174,7 +174,7 @@ class _Shares:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Any other measure, (g,), of so many people, and what people drawn again gave, (g, b)."""
+    """Any other measure (g,) of `counts` (g,) people, and what people drawn again gave, (g, b)."""
 
     values: Values
     counts: Counts
@@ -189,7 +189,7 @@ class _Drawn:
         return Measured(self.values, np.maximum(low, 0.0), high)  # none of them is ever negative
 
     def sure(self, pair: tuple[int, int], pairs: int) -> tuple[Interval, Interval]:
-        """The intervals of the difference and the ratio of two groups, of so many pairs."""
+        """The intervals of the difference and the ratio of two groups, one of `pairs` pairs."""
         low, high = (self.draws[code] for code in pair)
         if not (intervals.says_something(low) and intervals.says_something(high)):
             return UNKNOWN, UNKNOWN

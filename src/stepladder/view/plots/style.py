@@ -100,7 +100,7 @@ def panel(layers: Sequence[Chart], title: str, width: float, height: Any, **sett
 
 
 def beside(panels: Sequence[Chart], columns: int, **settings: Any) -> Chart:
-    """Panels in so many columns."""
+    """Panels in a number of columns."""
     return altair().concat(*panels, columns=columns, spacing=GAP, **settings)
 
 
