@@ -58,14 +58,14 @@ Desired = Annotated[
 ]
 Labels = Annotated[
     str | None,
-    typer.Option(help="A column of --data: only rows with the desired label are followed."),
+    typer.Option(help="A column of --data: positives must also have the desired label."),
 ]
 Identity = Annotated[
     str | None, typer.Option("--id", help="The column of --people that says who each is.")
 ]
 MethodName = Annotated[str, typer.Option(help="step, dice, face, cchvae or mim.")]
 PathCount = Annotated[int | None, typer.Option(min=1, help="How many paths each person gets (3).")]
-Limit = Annotated[int | None, typer.Option(min=1, help="At most this many people.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only this many people, from the top.")]
 TimeBudget = Annotated[
     float | None,
     typer.Option(callback=_seconds, help="Seconds, after which whoever is left has timed_out."),
@@ -267,7 +267,7 @@ def say_aside(file: Path, columns: Sequence[str]) -> None:
 
 
 def _class(model: Any, named: str | None) -> Any:
-    """The class that was named, as the model knows it; a number if the model lists no classes."""
+    """The class that was named, as the model knows it, if it does; else digits are a number."""
     if named is None:
         return None
     classes = getattr(model, "classes_", None)
