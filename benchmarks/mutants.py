@@ -38,7 +38,7 @@ TESTS = {
     "privacy/": [OWN, "methods/step/test_private.py", "privacy/test_audit.py"],
     "metrics/": [OWN],
 }
-"""The tests that concern a module, those that are soonest through first."""
+"""The tests that concern a module, the quickest first."""
 
 SWAPS: list[tuple[type[ast.AST], type[ast.AST]]] = [
     *[(ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Lt, ast.Gt), (ast.LtE, ast.GtE)],
@@ -62,15 +62,15 @@ class Mutant:
 
 
 def mutants(module: str) -> Iterator[Callable[[], Mutant]]:
-    """Every fault this script knows of; a mutant is made while it's the latest of them."""
+    """Every fault this script knows of; each can be made only until the next is asked for."""
     tree = ast.parse((ROOT / PACKAGE / module).read_text(encoding="utf-8"))
-    whole = ast.unparse(tree)
+    original = ast.unparse(tree)
 
     def mutant(line: int) -> Mutant:
         source = ast.unparse(ast.fix_missing_locations(tree))
-        return Mutant(module, line, source, _change(whole, source))
+        return Mutant(module, line, source, _change(original, source))
 
-    for node, field, index, part, line in list(_places(tree, 0)):
+    for node, field, index, part, line in list(_parts(tree, 0)):
         for new in _faults(part, field):
             _put(node, field, index, new)
             yield partial(mutant, line)
@@ -90,10 +90,10 @@ def _change(before: str, after: str) -> str:
     return next(f"{old.strip()}  →  {new.strip()}" for old, new in pairs if old != new)
 
 
-def _places(node: ast.AST, line: int) -> Iterator[tuple[ast.AST, str, int | None, ast.AST, int]]:
+def _parts(node: ast.AST, line: int) -> Iterator[tuple[ast.AST, str, int | None, ast.AST, int]]:
     """Each part of the code: its node, the field and index there, the part itself, its line.
 
-    Without what is only said, and what is declared at the top of a module.
+    Without messages, and without what is declared at the top of a module.
     """
     for field, value in ast.iter_fields(node):
         parts = enumerate(value) if isinstance(value, list) else [(None, value)]
@@ -101,7 +101,7 @@ def _places(node: ast.AST, line: int) -> Iterator[tuple[ast.AST, str, int | None
             if isinstance(part, ast.AST) and field not in SILENT and not _is_noise(part, node):
                 here = getattr(part, "lineno", line)
                 yield node, field, index, part, here
-                yield from _places(part, here)
+                yield from _parts(part, here)
 
 
 def _is_noise(part: ast.AST, node: ast.AST) -> bool:
@@ -112,7 +112,7 @@ def _is_noise(part: ast.AST, node: ast.AST) -> bool:
 
 
 def _faults(part: ast.AST, field: str) -> Iterator[ast.AST]:
-    """What could stand there instead."""
+    """What could be there instead."""
     for pair in SWAPS:
         if type(part) in pair:
             yield pair[type(part) is pair[0]]()
@@ -169,13 +169,13 @@ class Copy:
     def caught_by(self, mutant: Mutant) -> str | None:
         """The first test that fails with the fault, or takes far too long."""
         file = self.folder / PACKAGE / mutant.module
-        whole = file.read_text(encoding="utf-8")
+        original = file.read_text(encoding="utf-8")
         file.write_text(mutant.source, encoding="utf-8")
         try:
             each = ((test, 3 * self.seconds[test] + 20) for test in tests_of(mutant.module))
             return next((found for test in each if (found := self._failure(*test))), None)
         finally:
-            file.write_text(whole, encoding="utf-8")
+            file.write_text(original, encoding="utf-8")
 
     def _failure(self, test: str, limit: float) -> str | None:
         options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:randomly"]

@@ -1,4 +1,4 @@
-"""The published method as one would first write it, in pandas: a person and a step at a time.
+"""The published method as one would first write it, in pandas: one person and one step at a time.
 
 The rules are those of `StEP.published()`; the point is to have them once more, written plainly,
 to compare end points and time with.
@@ -15,7 +15,7 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class PlainLoop:
-    """Walks one person to one cluster. Column names are those of the encoded frame."""
+    """Leads one person to one cluster. Column names are those of the encoded frame."""
 
     model: Any
     changeable: list[str]
@@ -28,7 +28,7 @@ class PlainLoop:
     degree: float = 2.0
     cutoff: float = 0.5
 
-    def walk(self, person: pd.Series[float], cluster: pd.DataFrame) -> tuple[pd.Series[float], int]:
+    def path(self, person: pd.Series[float], cluster: pd.DataFrame) -> tuple[pd.Series[float], int]:
         """The last point of the path and the number of steps it took."""
         point = person.copy()
         for step in range(self.max_steps):

@@ -55,7 +55,7 @@ EPSILONS = {
 
 PEOPLE = {ONCE: 1000, PER_DIRECTION: 200}
 ANGLES = 100
-"""Of how many people the directions are compared."""
+"""For how many people the directions are compared."""
 PATHS, STEPS, SEED = 3, 10, 0
 
 Floats = NDArray[np.floating[Any]]
@@ -156,12 +156,12 @@ class Answers:
     @property
     def spent(self) -> float:
         """The most that was spent on one budget."""
-        said = [result.privacy for result in self.results if result.privacy is not None]
-        return max((paid.statement.spent for paid in said), default=math.nan)
+        guarantees = [result.privacy for result in self.results if result.privacy is not None]
+        return max((paid.statement.spent for paid in guarantees), default=math.nan)
 
 
 def answers(cell: Cell, at: Ready, people: pd.DataFrame) -> Answers:
-    """Fit as the cell says, and lead everyone."""
+    """Fit as the cell says, and answer everyone."""
     start = time.perf_counter()
     if cell.way == ONCE:
         if math.isinf(cell.epsilon):
@@ -192,7 +192,7 @@ def measured(cell: Cell, at: Ready, asked: int) -> dict[str, Any]:
     """The line of a cell."""
     people = at.people.iloc[:asked]
     found = answers(cell, at, people)
-    figures = metrics.summary(in_fair_space(found, at))
+    values = metrics.summary(in_fair_space(found, at))
     holds = np.concatenate([judge.valid(r, found.step.scorer_) for r in found.results])
     reached = [p for own in found.routes for p in own if p.outcome is sl.Outcome.REACHED]
     alone = [("alone" in path.reason) for path in reached]
@@ -201,13 +201,13 @@ def measured(cell: Cell, at: Ready, asked: int) -> dict[str, Any]:
         "delta": at.delta,
         "asked": asked,
         "people": len(people),
-        "success": figures["success"],
-        "avg_success": figures["avg_success"],
+        "success": values["success"],
+        "avg_success": values["avg_success"],
         "avg_valid_success": float(holds.mean()),
-        "l2_distance": figures["l2_distance"],
-        "nearest_l2_distance": figures["nearest_l2_distance"],
-        "distance_to_positives": figures["distance_to_positives"],
-        "path_steps": figures["path_steps"],
+        "l2_distance": values["l2_distance"],
+        "nearest_l2_distance": values["nearest_l2_distance"],
+        "distance_to_positives": values["distance_to_positives"],
+        "path_steps": values["path_steps"],
         "model_alone": mean(np.array(alone)) if cell.way == PER_DIRECTION else math.nan,
         **compared(found.step, at, people.iloc[:ANGLES]),
         "spent": found.spent,
@@ -297,7 +297,7 @@ def at_start(
 
 
 def between_degrees(private: Floats, exact: Floats) -> Floats:
-    """The angles between rows; one that is zero tells nothing, which is as good as a right angle.
+    """The angles between rows; one that is zero says nothing, and counts as a right angle.
 
     >>> between_degrees(np.array([[2.0, 2.0], [0.0, 0.0]]), np.array([[1.0, 0.0]] * 2)).round(1)
     array([45., 90.])
@@ -330,15 +330,15 @@ def lines_of(frame: pd.DataFrame, cell: Cell) -> Any:
 
 
 def write(file: Path, cell: Cell, line: dict[str, Any]) -> None:
-    """Put a line where it belongs: the file is read again, and replaced whole."""
+    """Put a line where it belongs: the file is read again, and replaced as a whole."""
     before = read(file)
     kept = before[~lines_of(before, cell)]
     new = pd.DataFrame([line])
     frame = pd.concat([kept, new]) if len(kept) else new
     order = {str(cell): i for i, cell in enumerate(cells())}
     names = [str(Cell(*key)) for key in zip(*(frame[key] for key in KEYS), strict=True)]
-    places = [order.get(name, len(order)) for name in names]
-    frame = frame.iloc[np.argsort(places, kind="stable")]
+    positions = [order.get(name, len(order)) for name in names]
+    frame = frame.iloc[np.argsort(positions, kind="stable")]
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")
     frame.to_csv(unfinished, index=False, float_format="%.6g")
@@ -372,7 +372,7 @@ def run(file: Path, only: str | None, people: int | None) -> None:
 
 
 def page(file: Path, page: Path) -> None:
-    """Replace what stands between the two marks."""
+    """Replace what is between the two marks."""
     text = page.read_text(encoding="utf-8")
     before, _, after = between(text)
     page.write_text(before + rendered(read(file)) + after, encoding="utf-8")
@@ -386,7 +386,9 @@ def main() -> int:
         "--only", choices=["/".join(task) for task in TASKS], help="one dataset and model"
     )
     parser.add_argument(
-        "--people", type=int, help="the most people a cell (default: 1000 once, 200 per direction)"
+        "--people",
+        type=int,
+        help="most people per cell (default: 1000 once, 200 per direction)",
     )
     parser.add_argument("--csv", type=Path, default=CSV, help="the file of measured cells")
     chosen = parser.parse_args()

@@ -44,7 +44,7 @@ STEPS = 10
 AT_ONCE = 500
 """How many tables are answered in one call."""
 FEWEST, STRICTER = 2000, 1e-3
-"""A threshold is tried only if so many scores lie beyond it, and chosen by limits that are wrong
+"""A threshold is tried only if this many scores lie beyond it, and chosen by limits that are wrong
 less often by this factor. Otherwise luck in a far tail is chosen, and gone in the other half."""
 
 
@@ -94,7 +94,7 @@ def lower_bound(scores: Scores, confidence: float = CONFIDENCE, delta: float = D
 def _best_threshold(
     without: Floats, present: Floats, confidence: float, delta: float
 ) -> tuple[float, bool]:
-    """Where the bound is largest, and whether it's scores above or below that tell."""
+    """Where the bound is largest, and whether scores above or below it give the row away."""
     best = -math.inf, 0.0, True
     everything = np.concatenate([without, present])
     tails = np.geomspace(min(FEWEST / len(everything), 0.1), 0.5, 60)
@@ -198,7 +198,7 @@ def _exact(points: Floats, positives: Floats, alpha: Alpha) -> Floats:
 
 
 def _copies(positives: Floats, count: int) -> tuple[Floats, NDArray[np.intp]]:
-    """A copy of the table for each of `count` clusters, and whose each row is."""
+    """A copy of the table for each of `count` clusters, and the cluster of each row."""
     return np.tile(positives, (count, 1)), np.repeat(np.arange(count), len(positives))
 
 
@@ -210,10 +210,10 @@ CROWD, RANGE = 200, 40.0
 
 @dataclass(frozen=True)
 class Release:
-    """What was added up, what of it was told, and the spread of its noise."""
+    """What was added up, what of it was released, and the spread of its noise."""
 
     sums: NDArray[np.int64]
-    told: Floats
+    released: Floats
     spread: float
 
 
@@ -223,7 +223,7 @@ def attack_reference(
     """The log-likelihood ratio of all that is released for a reference set, `runs` times each.
 
     Releases are taken where they leave the mechanism. What the attacker expects of each depends on
-    the releases before, so the other table is asked anew as if it had been told the same.
+    the releases before, so the other table is asked anew as if it had released the same.
     """
     layout = Layout(np.zeros(1), np.full(1, RANGE), ())
     without = np.full((CROWD, 1), RANGE / 2)
@@ -236,18 +236,18 @@ def attack_reference(
             facts(points, layout, multiplier, 1, np.random.default_rng(0), neighbours)
 
     def ratio(points: Floats, other: Floats) -> float:
-        """How much more likely what was released of the points is of the other ones."""
+        """How much more likely the releases are if the table is the other one."""
         heard: list[Release] = []
         expected: list[NDArray[np.int64]] = []
         with_noise = mechanism.with_noise
 
         def overhear(sums: NDArray[np.int64], spread: float) -> Floats:
             heard.append(Release(sums, with_noise(sums, spread), spread))
-            return heard[-1].told
+            return heard[-1].released
 
         def replay(sums: NDArray[np.int64], spread: float) -> Floats:
             expected.append(sums)
-            return heard[len(expected) - 1].told
+            return heard[len(expected) - 1].released
 
         releases(points, overhear)
         releases(other, replay)
@@ -262,7 +262,7 @@ def attack_reference(
 def _log_ratio(release: Release, other: NDArray[np.int64]) -> float:
     """The logarithm of how much more likely other sums are to have given the same release."""
     apart = (other - release.sums) / UNITS
-    noise = (release.told - release.sums) / UNITS
+    noise = (release.released - release.sums) / UNITS
     return float(((noise - apart / 2) * apart).sum()) / release.spread**2
 
 
@@ -304,7 +304,7 @@ def attack_made_up(runs: int) -> Scores:
 
 
 def _outside(score: Callable[[pd.DataFrame], float], runs: int, crowd: int) -> Scores:
-    """The scores of tables of so many rows that are all alike, and of one more."""
+    """The scores of tables of `crowd` rows that are all alike, and of one more."""
     few, more = (pd.DataFrame({"x": np.full(count, 100.0)}) for count in (crowd, crowd + 1))
     return Scores(
         without=np.array([score(few) for _ in range(runs)]),

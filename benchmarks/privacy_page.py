@@ -20,7 +20,7 @@ BEGIN, END = "<!-- utility: begin -->\n", "<!-- utility: end -->\n"
 MATTERS = {ONCE: 0.5, PER_DIRECTION: 1.0}
 """The ε at which each way has to be good enough."""
 WITHOUT = {ONCE: math.inf, PER_DIRECTION: NEXT_TO_NO_NOISE}
-SAID = {math.inf: "none", NEXT_TO_NO_NOISE: "10⁶"}
+SHOWN = {math.inf: "none", NEXT_TO_NO_NOISE: "10⁶"}
 
 COUNTS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
@@ -33,13 +33,13 @@ DECIMALS = {
     "angle": 0,
     "angle_median": 0,
 }
-"""The figures of a table, and how many digits of each mean something."""
+"""The numbers in a table, and how many digits of each mean something."""
 HEADS = {"model_alone": "Model Alone", "angle": "Angle", "angle_median": "Median Angle"}
 WITH_BRACKETS = "success", "avg_success", "l2_distance", "distance_to_positives"
 
 
 def between(text: str) -> tuple[str, str, str]:
-    """A page up to its tables, the tables, and what follows them; the marks are no tables.
+    """A page up to its tables, the tables, and what follows them; marks aren't part of tables.
 
     >>> between("Text\\n<!-- utility: begin -->\\n| 1 |\\n<!-- utility: end -->\\nMore\\n")[1]
     '| 1 |\\n'
@@ -55,7 +55,7 @@ def between(text: str) -> tuple[str, str, str]:
 
 
 def rendered(lines: pd.DataFrame) -> str:
-    """All that stands between the marks."""
+    """All that is between the marks."""
     parts = [_promises(lines), _words(lines)]
     for way, title in (
         (ONCE, "Paid once: up to {people} people from a single ε = {epsilon}"),
@@ -63,10 +63,10 @@ def rendered(lines: pd.DataFrame) -> str:
     ):
         own = lines[lines["way"] == way]
         if len(own):
-            said = title.format(people=f"{own['people'].max():,}", epsilon=f"{MATTERS[way]:g}")
+            heading = title.format(people=f"{own['people'].max():,}", epsilon=f"{MATTERS[way]:g}")
             every = markdown(_every(own, way))
             parts += [
-                markdown(_short(own, way, said)),
+                markdown(_short(own, way, heading)),
                 f"<details><summary>Paid {way}, every ε</summary>\n\n{every}\n</details>",
             ]
     return "\n" + "\n\n".join(part.strip() for part in parts) + "\n\n"
@@ -119,7 +119,7 @@ def _words(lines: pd.DataFrame) -> str:
 
 
 def _short(lines: pd.DataFrame, way: str, title: str) -> Table:
-    """A row a task, at the ε that matters; figures without privacy follow in brackets."""
+    """One row per task, at the ε that matters; numbers without privacy follow in brackets."""
     shown = _estimates(way)
     plain = lines[lines["epsilon"] == WITHOUT[way]].set_index(["dataset", "model"])
     rows = []
@@ -132,18 +132,18 @@ def _short(lines: pd.DataFrame, way: str, title: str) -> Table:
             entries.append(Entry(line[name], after=after, decimals=DECIMALS[name]))
         heads = names.dataset(task[0]), names.model(task[1])
         rows.append(Row(heads, tuple(entries)))
-    what = "without privacy" if way == ONCE else f"at ε = {SAID[WITHOUT[way]]}"
+    what = "without privacy" if way == ONCE else f"at ε = {SHOWN[WITHOUT[way]]}"
     title = f"{title} (in brackets: {what})"
     columns = Column("People"), *_columns(shown)
     return Table(f"privacy_{way}", title, ("Dataset", "Model"), columns, tuple(rows))
 
 
 def _every(lines: pd.DataFrame, way: str) -> Table:
-    """A row a task and ε."""
+    """One row per task and ε."""
     shown = _estimates(way)
     rows = []
     for line in lines.to_dict("records"):
-        epsilon = SAID.get(line["epsilon"], f"{line['epsilon']:g}")
+        epsilon = SHOWN.get(line["epsilon"], f"{line['epsilon']:g}")
         heads = names.dataset(line["dataset"]), names.model(line["model"]), epsilon
         rows.append(Row(heads, tuple(Entry(line[n], decimals=DECIMALS[n]) for n in shown)))
     heads = "Dataset", "Model", "ε"

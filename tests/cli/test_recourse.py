@@ -611,7 +611,7 @@ def test_people_who_are_called_the_same_are_refused(folder, table, ending):
     assert shown.stderr == (
         f"Error: More than one person is called 'p17' by the column 'who' of 'people{ending}'. "
         "Give --id a column that tells everyone apart, or leave it out to call them by their "
-        "place.\n"
+        "row number.\n"
     )
     assert files(folder) == before
     assert stepladder(*asked, "--limit", "30", people=f"people{ending}").exit_code == 0

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import stepladder as sl
-from stepladder.cli.typed import number, pairs, place, places, value
+from stepladder.cli.typed import number, pairs, position, positions, value
 from stepladder.errors import ParameterError
 
 SCHEMA = sl.Schema(
@@ -67,12 +67,12 @@ def test_what_does_not_begin_with_a_feature_is_answered_with_those_there_are(sai
 
 def test_a_list_of_features_takes_commas_and_and():
     said = "income, 'loan term' and home and garden, Income"
-    assert [SCHEMA.names[where] for where in places(SCHEMA, said)] == ["income", "term", "home"]
+    assert [SCHEMA.names[where] for where in positions(SCHEMA, said)] == ["income", "term", "home"]
 
 
 def test_a_list_of_features_takes_no_values():
     with pytest.raises(ParameterError, match=r"no feature called 'income 5'\. Did you mean"):
-        places(SCHEMA, "loan, income 5")
+        positions(SCHEMA, "loan, income 5")
 
 
 def test_a_name_comes_before_a_label_and_a_shared_label_is_no_name():
@@ -82,24 +82,24 @@ def test_a_name_comes_before_a_label_and_a_shared_label_is_no_name():
         sl.Numeric("c", label="pay"),
     )
     schema = sl.Schema([one, two, three])
-    assert place(schema, "b") == 1
+    assert position(schema, "b") == 1
     with pytest.raises(ParameterError, match="'pay' could be any of 'b', 'c'; use that name"):
-        place(schema, "pay")
+        position(schema, "pay")
 
 
 def test_labels_that_differ_in_case_only_are_told_apart_by_it():
     schema = sl.Schema(
         [sl.Numeric("d1", label="debt"), sl.Numeric("d2", label="Debt"), sl.Numeric("DEBTS")]
     )
-    assert [place(schema, said) for said in ("debt", "Debt", "D1", "debts")] == [0, 1, 0, 2]
+    assert [position(schema, said) for said in ("debt", "Debt", "D1", "debts")] == [0, 1, 0, 2]
     assert list(pairs(schema, "Debt 3, debt 4")) == [(1, "3"), (0, "4")]
     with pytest.raises(ParameterError, match="'DEBT' could be any of 'd1', 'd2'; use that name"):
-        place(schema, "DEBT")
+        position(schema, "DEBT")
 
 
 @pytest.mark.parametrize("said", ["income 5, income 6", "loan term=3 Term=3"])
 def test_a_feature_that_is_told_twice_is_refused(said):
-    with pytest.raises(ParameterError, match=r"The line tells of .* twice. Say it once."):
+    with pytest.raises(ParameterError, match=r"The line names .* twice. Name it once."):
         list(pairs(SCHEMA, said))
 
 

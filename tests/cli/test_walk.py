@@ -428,7 +428,7 @@ def test_a_resume_can_be_kept_elsewhere(folder):
         ("debt=little", "total debt is a number, such as 19.5; 'little' isn't one."),
         ("debt -3", "total debt can't be −3: it's at least 0."),
         ("income=70000", "income can't be $70,000: it lies between $0 and $60,000."),
-        ("debt 5, debt 6", "The line tells of total debt twice. Say it once."),
+        ("debt 5, debt 6", "The line names total debt twice. Name it once."),
         ("income=" + "9" * 400, "income is a number"),
         ("job=smith", "job can't be 'smith': it's one of 'clerk', 'night clerk'."),
         ("save", "There's no file to keep the walk in"),

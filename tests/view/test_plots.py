@@ -254,7 +254,7 @@ def test_at_most_five_thousand_points_are_drawn_and_it_is_said():
     frame = two(7000)[1]
     chart = plots.map(step, rows=frame, seed=3)
     assert len(table(chart, "met")) == MOST
-    assert re.search(r"5,000 of 6,\d{3} rows are drawn, chosen by chance", said(chart))
+    assert re.search(r"5,000 of 6,\d{3} rows are drawn, chosen at random", said(chart))
     assert chart.to_dict() == plots.map(step, rows=frame, seed=3).to_dict()
     assert chart.to_dict() != plots.map(step, rows=frame, seed=4).to_dict()
     assert sampled(3, seed=0).tolist() == [0, 1, 2]
@@ -279,7 +279,7 @@ def test_a_plane_goes_through_the_row_it_is_drawn_for():
         Principal.of(space, values, person[0]),
         Chosen.named(space, ("income", "job"), person[0]),
     ):
-        np.testing.assert_allclose(plane.values(plane.places(person)), person, atol=1e-6)
+        np.testing.assert_allclose(plane.values(plane.positions(person)), person, atol=1e-6)
     middle = usual(space, values)
     assert middle[0] == pytest.approx(np.median(values[:, 0]), abs=0.5)
     assert middle[4] == np.bincount(values[:, 4].astype(int)).argmax()

@@ -2,7 +2,7 @@
 
 columns.py  who is in which group
 run.py      `audit`: the groups counted and compared
-result.py   `Audit`: what came of it, as frames
+result.py   `Audit`: what it found, as frames
 text.py     the same in plain text
 """
 

@@ -21,13 +21,13 @@ from stepladder.table.frames import Frame
 from stepladder.table.space import Floats
 
 BANDS = 4
-"""A number is cut into at most so many bands."""
+"""A number is cut into at most this many bands."""
 
 FEW = 6
-"""A number with at most so many different values is taken as it is."""
+"""A number with at most this many different values is taken as it is."""
 
 DIGITS = 3
-"""A band's ends are rounded to so many, where that leaves the bands apart."""
+"""A band's ends are rounded to this many, where that leaves the bands apart."""
 
 MISSING = "missing"
 """The group of people whose group isn't known; in brackets where a group is called that."""
@@ -35,7 +35,7 @@ MISSING = "missing"
 
 @dataclass(frozen=True, eq=False)
 class GroupColumn:
-    """The group of each person by one column: (n,) places in a list of labels."""
+    """The group of each person by one column: (n,) indices into a list of labels."""
 
     name: str
     codes: NDArray[np.intp]
@@ -43,17 +43,17 @@ class GroupColumn:
 
     @classmethod
     def of(cls, name: str, cells: list[Any], levels: Sequence[Any] = ()) -> GroupColumn:
-        """From cells (None: missing); of a number that has many values, the bands."""
+        """From cells (None: missing); a number that has many values is cut into bands."""
         known = [cell for cell in cells if cell is not None]
         if known and not levels and all(frames.is_number(cell) for cell in known):
             return cls.of_numbers(
                 name, np.array([np.nan if c is None else float(c) for c in cells])
             )
         labels = list(dict.fromkeys(map(str, levels))) or sorted({str(cell) for cell in known})
-        place = {label: code for code, label in enumerate(labels)}
-        codes = [len(labels) if cell is None else place[str(cell)] for cell in cells]
+        code_of = {label: code for code, label in enumerate(labels)}
+        codes = [len(labels) if cell is None else code_of[str(cell)] for cell in cells]
         missing = MISSING
-        while missing in place:
+        while missing in code_of:
             missing = f"({missing})"
         return cls(name, np.array(codes, dtype=np.intp), [*labels, missing])
 
@@ -92,9 +92,9 @@ def numbered(columns: Sequence[GroupColumn]) -> tuple[NDArray[np.intp], list[str
     labels = [
         " & ".join(
             f"{column.name}={column.labels[code]}"
-            for column, code in zip(columns, place, strict=True)
+            for column, code in zip(columns, crossing, strict=True)
         )
-        for place in zip(*np.unravel_index(found, shape), strict=True)
+        for crossing in zip(*np.unravel_index(found, shape), strict=True)
     ]
     return codes.astype(np.intp), labels
 
@@ -151,12 +151,12 @@ def _feature(result: Recourse, name: str) -> GroupColumn:
             f"{nearest(name, space.schema.names)} Known: {listing(space.schema.names)}. For a "
             "column that the model doesn't see, pass a frame or {name: column}."
         )
-    place = space.schema.names.index(name)
-    feature = space.schema.features[place]
-    values = np.array([routes[0].values[0, place] for routes in result.routes], dtype=np.float64)
+    index = space.schema.names.index(name)
+    feature = space.schema.features[index]
+    values = np.array([routes[0].values[0, index] for routes in result.routes], dtype=np.float64)
     if isinstance(feature, Numeric):
         return GroupColumn.of_numbers(name, values)
-    cells = [None if math.isnan(value) else space.shown(place, value) for value in values]
+    cells = [None if math.isnan(value) else space.shown(index, value) for value in values]
     return GroupColumn.of(name, cells, levels=feature.levels or ())
 
 
@@ -174,14 +174,14 @@ def _matched(result: Recourse, groups: Frame) -> Frame:
     index, people = pd.Index(frames.labels(groups)), pd.Index(result.people)
     if index.equals(people):
         return groups
-    places = index.get_indexer(people) if index.is_unique else np.full(count, -1)
-    if (places < 0).any():
+    positions = index.get_indexer(people) if index.is_unique else np.full(count, -1)
+    if (positions < 0).any():
         raise FrameError(
             f"audit(groups) has {len(index)} rows whose labels aren't those of the {count} people: "
             f"it has {listing(index[:3])}, the result {listing(people[:3])}. Give it the index of "
             "the people's frame, or pass {name: array} with a value for each, in their order."
         )
-    return groups.iloc[places]
+    return groups.iloc[positions]
 
 
 def _cells(result: Recourse, name: str, column: Any) -> list[Any]:

@@ -18,12 +18,13 @@ TABLES = ("by_group", "gaps", "notions")
 class Audit:
     """Recourse by group, as frames of the caller's kind.
 
-    `by_group` has a row for each group, `gaps` one for each measure with the two groups furthest
+    `by_group` has one row per group, `gaps` one for each measure with the two groups furthest
     apart, and `notions` one for each of six notions of fair recourse. Every number x has a 95%
     interval from x_low to x_high; where there's no telling how sure it is, these are NaN. A group
-    in which fewer than `smallest` people asked is `small`. A gap is told among the groups of which
-    as many people have the number, and where others have it too also among all of them, in a row
-    that is marked `small`. Where groups are alike, `worst_off` and `best_off` are None.
+    in which fewer than `smallest` people asked is `small`. A gap is given among the groups in which
+    at least `smallest` people have the number, and where other groups have it too, also among all
+    of them, in a row that is marked `small`. Where groups are alike, `worst_off` and `best_off`
+    are None.
     """
 
     by_group: Frame = field(repr=False)
@@ -40,8 +41,8 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values: None for NaN, and the texts "inf" and "-inf"."""
         facts = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        told = {name: [_plain(row) for row in _rows(facts.pop(name))] for name in TABLES}
-        return {**_plain(facts), **told}
+        tables = {name: [_plain(row) for row in _rows(facts.pop(name))] for name in TABLES}
+        return {**_plain(facts), **tables}
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -64,8 +65,8 @@ def _rows(frame: Frame) -> list[dict[str, Any]]:
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """A row fit for JSON, which has no number for what isn't finite."""
-    told = dict(row)
+    plain = dict(row)
     for name, cell in row.items():
         if isinstance(cell, float) and not math.isfinite(cell):
-            told[name] = None if math.isnan(cell) else str(cell)
-    return told
+            plain[name] = None if math.isnan(cell) else str(cell)
+    return plain

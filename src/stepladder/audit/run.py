@@ -39,16 +39,16 @@ def audit(
 ) -> Audit:
     """Compare what groups of people are offered.
 
-    `groups` is a frame or a mapping of columns with a row for each person of the result (pandas
+    `groups` is a frame or a mapping of columns with one row per person of the result (pandas
     rows are matched by their labels), or names of the schema's own features, read off where
     people stand today. `by` says which of them to look at, alone ("sex") or crossed
     (("sex", "race")); by default each one and every pair. A number of many values is cut into at
-    most four bands of about as many people; a missing value is a group of its own.
+    most four bands of about equally many people; a missing value is a group of its own.
 
     People already at the goal count in the selection rate only, and those whom a time budget left
-    without a score don't count at all. `budget` and `effectiveness` are
-    the cost and the share of a group that two of the notions ask about; the budget is by default
-    the median cost of everyone who has a path.
+    without a score don't count at all. `budget` and `effectiveness` are the cost and the share of
+    a group that two of the notions ask about; the budget is by default the median cost of everyone
+    who has a path.
     """
     smallest = whole_number("audit(smallest)", smallest, 1)
     samples = whole_number("audit(samples)", samples, 1)
@@ -60,7 +60,7 @@ def audit(
         budget = finite("audit(budget)", budget, least=0, hint=cost)
     columns = columns_of(result, groups)
     scored = np.array([not first.is_unknown for first, *_ in result.routes], dtype=bool)
-    offers = {name: told[scored] for name, told in _offers(result).items()}
+    offers = {name: values[scored] for name, values in _offers(result).items()}
     if budget is None:
         known = offers["cost"][np.isfinite(offers["cost"])]
         budget = float(np.median(known)) if known.size else math.nan

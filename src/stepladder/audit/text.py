@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from stepladder.metrics.fairness import NOTIONS
 from stepladder.words import measures as words
-from stepladder.words.measures import MEASURES, TOLD, Row
+from stepladder.words.measures import MEASURES, SHOWN, Row
 
 WIDTH = 80
 
@@ -21,7 +21,7 @@ ENDS = {
     "trade_off": ("fewest in", "most in"),
     "cost_of_effectiveness": ("longest in", "shortest in"),
 }
-"""What is compared, and how each says where the worst off are, and the best off."""
+"""What is compared, and how to say where the worst off are, and the best off."""
 
 
 def written(
@@ -62,10 +62,10 @@ def _notes(groups: Sequence[Row], smallest: int) -> list[str]:
         *(f"{MEASURES[name].term}: {MEASURES[name].meaning}." for name in ENDS),
         words.DISTANCE,
         words.BRACKETS,
-        "Figures are rounded, so differences may not add up.",
+        "Numbers are rounded, so differences may not add up.",
     ]
     if any(
-        row["small"] or any(words.rests_on_few(row, name, smallest) for name in TOLD)
+        row["small"] or any(words.rests_on_few(row, name, smallest) for name in SHOWN)
         for row in groups
     ):
         notes.append(
@@ -85,20 +85,20 @@ def _table(rows: Sequence[Row], smallest: int) -> list[str]:
     """The groups of one kind."""
     names = ["", *(row["group"] + "*" * row["small"] for row in rows)]
     columns = [_right(["asked", *(f"{row['asked']:,}" for row in rows)])]
-    for name in TOLD:
+    for name in SHOWN:
         values = _right([words.measured(row, name) for row in rows])
         marks = _left(["*" * words.rests_on_few(row, name, smallest) for row in rows])
         ranges = [words.interval(row, name) for row in rows]
-        told = [f"{f}{m} {r}" for f, m, r in zip(values, marks, ranges, strict=True)]
-        columns.append(_left([MEASURES[name].name.lower(), *told]))
-    cells = ["   ".join(line).rstrip() for line in zip(*columns, strict=True)]
+        cells = [f"{v}{m} {r}" for v, m, r in zip(values, marks, ranges, strict=True)]
+        columns.append(_left([MEASURES[name].name.lower(), *cells]))
+    texts = ["   ".join(line).rstrip() for line in zip(*columns, strict=True)]
     room = max(len(name) for name in names)
-    if 2 + room + 3 + max(map(len, cells)) <= WIDTH:
-        lines = [f"  {name:<{room}}   {cell}" for name, cell in zip(names, cells, strict=True)]
+    if 2 + room + 3 + max(map(len, texts)) <= WIDTH:
+        lines = [f"  {name:<{room}}   {text}" for name, text in zip(names, texts, strict=True)]
     else:  # names that leave no room for numbers have a line of their own
-        lines = [f"      {cells[0]}"]
-        for name, cell in zip(names[1:], cells[1:], strict=True):
-            lines += [*_folded(name, "  "), f"      {cell}"]
+        lines = [f"      {texts[0]}"]
+        for name, text in zip(names[1:], texts[1:], strict=True):
+            lines += [*_folded(name, "  "), f"      {text}"]
     return lines
 
 
@@ -118,26 +118,26 @@ def _left(cells: list[str]) -> list[str]:
 def _sentence(gap: Row, groups: Sequence[Row]) -> str:
     """A row of `Audit.gaps` in words."""
     measure = gap["measure"]
-    said = f"{MEASURES[measure].told(gap.get('at', math.nan))}: "
+    lead = f"{MEASURES[measure].named(gap.get('at', math.nan))}: "
     mark = "*" * gap["small"]
     if math.isnan(gap["gap"]):
-        return f"{said}no two groups to compare."
+        return f"{lead}no two groups to compare."
     if gap["worst_off"] is None:
-        return f"{said}{words.difference(gap)}{mark}."
+        return f"{lead}{words.difference(gap)}{mark}."
     values = {
         row["group"]: f" ({words.measured(row, measure)})" if measure in row else ""
         for row in groups
     }
-    told = [
+    ends = [
         f"{end} {name}{values[name]}"
         for end, name in zip(ENDS[measure], (gap["worst_off"], gap["best_off"]), strict=True)
     ]
     apart = f"a difference of {words.difference(gap)}, {_chance(gap['gap_low'])}"
-    return f"{said}{', '.join(told)}; {apart}{mark}."
+    return f"{lead}{', '.join(ends)}; {apart}{mark}."
 
 
 def _chance(low: float) -> str:
-    """Whether a difference that is at least so large may be chance."""
+    """Whether a difference whose interval begins at `low` may be chance."""
     if math.isnan(low):
         return "and no telling whether by chance"
     return "hardly by chance" if low > 0 else "which may be chance"

@@ -4,7 +4,7 @@ spec.py          what is to be run: datasets, models, methods, seeds, protocol (
 specs/           the runs that ship with the package
 models.py        the base models that turn people down
 tasks.py         one dataset, model and seed made ready: the people, the positives, the scaling
-judge.py         what a method's paths are worth, one row for each person
+judge.py         what a method's paths are worth, one row per person
 results.py       the folder of rows, safe against being killed
 runner.py        runs what isn't there yet, in parallel
 estimates.py     means and standard errors of rows, by task and method

@@ -29,7 +29,7 @@ from stepladder.numbers import MISSING, rounded
 
 LAST_DIGIT = 0.005
 DUST = 1e-9
-"""Numbers that differ by exactly what is allowed are within, whatever their last bit says."""
+"""Numbers that differ by exactly what is allowed are within, whatever rounding does to them."""
 BASELINES = ("dice", "face", "cchvae")
 TOLERANCE = {"step": 0.10, **dict.fromkeys(BASELINES, 0.20)}
 """By group: what a method's label begins with."""
@@ -45,7 +45,7 @@ class Line:
 
     printed: Printed
     method: str
-    """our label of the row"""
+    """our label for the row"""
     ours: Estimate | None
     """None if it wasn't run"""
     people: float = 0.0
@@ -70,7 +70,7 @@ class Line:
 
     @property
     def within(self) -> bool | None:
-        """None if it wasn't run; a crash or a number nobody has is outside."""
+        """None if it wasn't run; a crash, or a number that nobody has, is outside."""
         if self.ours is None:
             return None
         return abs(self.difference) <= self.allowed + DUST
@@ -264,9 +264,9 @@ def outside_table(
     lines: Sequence[Line],
     known: Sequence[Reason],
     title: str = "Numbers outside",
-    said: Callable[[str], str] = str,
+    written: Callable[[str], str] = str,
 ) -> Table:
-    """What lies outside, by how much, and why, as `said` puts it."""
+    """What lies outside, by how much, and why, as `written` puts it."""
     columns = (
         *(Column(name) for name in ("Printed", "Ours", "Difference")),
         Column("Reason", left=True),
@@ -278,7 +278,7 @@ def outside_table(
                 Entry(line.printed.value),
                 Entry(line.ours.mean, line.ours.error) if line.ours else Entry(),
                 Entry(words=signed(line.difference)),
-                Entry(words=said(reason(line, known))),
+                Entry(words=written(reason(line, known))),
             ),
         )
         for line in outside(lines)

@@ -2,7 +2,7 @@
 
 A trial's value is the mean over its people with a defined one. An estimate is the mean of those
 over the trials, each counting the same, and its standard error is their standard deviation (over
-n - 1) by the root of their number. One trial has no standard error.
+n - 1) divided by the root of their number. One trial has no standard error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Estimate(NamedTuple):
 
     @property
     def error_percent(self) -> float:
-        """The standard error by the mean, in percent; NaN where one of them is nothing."""
+        """The standard error in percent of the mean; NaN where that can't be said."""
         if not self.mean:
             return float("nan")
         return 100 * self.error / abs(self.mean)
@@ -58,8 +58,8 @@ class Trials(NamedTuple):
 class Estimates:
     """Every estimate of two frames of results.
 
-    rows   one for each person: dataset, model, method, seed, person, then metrics
-    cells  one for each trial of a method: people, seconds, dropped, error and so on
+    rows   one per person: dataset, model, method, seed, person, then metrics
+    cells  one per trial of a method: people, seconds, dropped, error and so on
     """
 
     def __init__(self, rows: pd.DataFrame, cells: pd.DataFrame) -> None:
@@ -86,7 +86,7 @@ class Estimates:
 
 
 def largest_error(estimates: Iterable[Estimate]) -> float:
-    """The paper's "Max Error %": the largest standard error by its mean; NaN if none has one."""
+    """The paper's "Max Error %": the largest standard error over its mean; NaN without any."""
     known = [f.error_percent for f in estimates if not np.isnan(f.error_percent)]
     return max(known, default=float("nan"))
 
@@ -100,7 +100,7 @@ def _check(name: str, frame: pd.DataFrame, needed: list[str]) -> None:
 
 
 def _by_trial(rows: pd.DataFrame) -> pd.DataFrame:
-    """Means over people, one row for each trial. Numbers are kept as short floats; sums aren't."""
+    """Means over people, one row per trial. Numbers are kept as short floats; sums aren't."""
     metrics = [c for c in rows.columns if c not in (*KEYS, "person")]
     values = rows[metrics].astype(np.float64)
     # A category that nobody has isn't a group.
@@ -108,16 +108,16 @@ def _by_trial(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_cells(cells: pd.DataFrame) -> pd.DataFrame:
-    """What is known of whole trials, one row each; what isn't recorded is left out."""
+    """What is known of each trial, one row per trial; what isn't recorded is left out."""
     people = cells["people"].where(cells["people"] > 0).astype(np.float64)
-    a_person = {
+    per_person = {
         "ms_a_person": ("seconds", 1000.0),
         "dropped_a_person": ("dropped", 1.0),
         "model_rows_a_person": ("model_rows", 1.0),
     }
     made = {
         name: factor * cells[column].astype(np.float64) / people
-        for name, (column, factor) in a_person.items()
+        for name, (column, factor) in per_person.items()
         if column in cells.columns
     }
     for name in ("people", "seconds_fit", "peak_mib"):
@@ -127,7 +127,7 @@ def _of_cells(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _over_trials(by_trial: pd.DataFrame) -> Iterator[tuple[Task, dict[str, Estimate]]]:
-    """Every estimate of every task, from one row for each trial."""
+    """Every estimate of every task, from one row per trial."""
     for (dataset, model, method), group in by_trial.groupby(level=TASK, observed=True):
         values = group.to_numpy(np.float64)
         estimates = {str(name): _estimate(values[:, i]) for i, name in enumerate(group.columns)}

@@ -1,4 +1,4 @@
-"""The fair comparison: one table a task, and whether StEP stands where it should.
+"""The fair comparison: one table per task, and whether StEP stands where it should.
 
 Every method gets the same people, positives, constraints, threshold and time. A *valid* path meets
 the goal on the row the person would see and breaks no rule; distances of a method that offers too
@@ -180,17 +180,17 @@ def standings_table(found: Sequence[Standing], title: str = "How StEP stands") -
 
 
 def verdict(found: Sequence[Standing]) -> list[str]:
-    """How StEP stands, a question a sentence."""
+    """How StEP stands, one sentence per question."""
     tasks = len(found)
     valid, near = sum(s.most_valid for s in found), sum(s.least_far for s in found)
-    said = [
+    sentences = [
         f"StEP has the highest valid success on {valid} of {tasks} tasks.",
         f"Among methods with valid success above {ENOUGH}, StEP has the lowest distance on "
         f"{near} of {tasks}.",
     ]
     for s in found:
         if s.near_enough is not None:
-            said.append(
+            sentences.append(
                 f"{names.dataset(s.dataset)}, {names.model(s.model)}: StEP's nearest end lies at "
                 f"{rounded(s.ratio)} times the least possible distance "
                 f"(at most {FACTOR[s.dataset]:g} was the aim)."
@@ -198,12 +198,12 @@ def verdict(found: Sequence[Standing]) -> list[str]:
     for s in found:
         if s.near_enough is not None:
             low, high = map(rounded, s.other_to_positives)
-            said.append(
+            sentences.append(
                 f"{names.dataset(s.dataset)}, {names.model(s.model)}: StEP's ends lie "
                 f"{rounded(s.to_positives)} from the nearest positives, those of DiCE, FACE and "
                 f"C-CHVAE {low} to {high}."
             )
-    return said
+    return sentences
 
 
 def _pairs(estimates: Estimates) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from stepladder.errors import ExtraError
 
 TREES, LEAVES = 10, (1, 5)
 """A forest's trees, and the least sizes of their leaves that are tried. The paper doesn't say what
-it tried; of what we did, a small and lightly regularised forest lands nearest to its numbers."""
+it tried; of what we tried, a small and lightly regularised forest lands nearest to its numbers."""
 
 HIDDEN, EPOCHS, BATCH, RATE = (16, 32), 5, 64, 1e-3
 """The network: two hidden layers, and how it's trained."""

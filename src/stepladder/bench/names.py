@@ -1,4 +1,4 @@
-"""How datasets, models, methods and metrics are called in a table."""
+"""What datasets, models, methods and metrics are called in a table."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ METRICS = {
     "proximal_diversity_as_printed": "Prox. Diversity",
     "sparsity": "Features Changed",
     "distance_to_positives": "To Positives",
-    "ms_a_person": "ms a Person",
-    "dropped_a_person": "Dropped a Person",
+    "ms_a_person": "ms per Person",
+    "dropped_a_person": "Dropped per Person",
     "seconds_fit": "Seconds to Fit",
-    "model_rows_a_person": "Rows Scored a Person",
+    "model_rows_a_person": "Rows Scored per Person",
     "peak_mib": "Peak MiB",
 }
 

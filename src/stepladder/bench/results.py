@@ -68,7 +68,7 @@ class Results:
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """One row for each dataset, model, method and seed: `Facts`."""
+        """One row for each dataset, model, method and seed: `CellFacts`."""
         return self._read()[1]
 
     def finished(self, spec: Spec) -> set[Cell]:
@@ -130,14 +130,14 @@ class Results:
 
         self._pending.mkdir(parents=True, exist_ok=True)
         table = Table.from_pandas(_short(rows), preserve_index=False)
-        said = json.dumps([list(cell), asdict(facts)])
-        table = table.replace_schema_metadata({**(table.schema.metadata or {}), FACTS: said})
+        known = json.dumps([list(cell), asdict(facts)])
+        table = table.replace_schema_metadata({**(table.schema.metadata or {}), FACTS: known})
         name = ".".join(str(part) for part in cell)
         with replacing(self._pending / f"{name}.parquet") as unfinished:
             parquet.write_table(table, unfinished)
 
     def pack(self) -> None:
-        """Put everything into two small files. Killed on the way, nothing is lost or doubled."""
+        """Put everything into two small files. If killed on the way, nothing is lost or doubled."""
         files = self._files()
         rows, cells = self._read()
         for name, frame in (("rows", rows), ("cells", cells)):

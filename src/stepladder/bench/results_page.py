@@ -1,4 +1,4 @@
-"""The page of results, written whole from folders of results and the paper's numbers."""
+"""The page of results, written from folders of results and the paper's numbers."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def fitting(estimates: Estimates) -> list[str]:
 
 
 def page(runs: Sequence[Run], command: str) -> str:
-    """The whole page in Markdown; `command` is what writes it again."""
+    """The page in Markdown; `command` is what writes it again."""
     sections = {"published": _published, "fair": _fair, "sweep": _sweep}
     parts = [
         f"<!-- Written by `{command}` from {', '.join(run.folder for run in runs)}; "
@@ -97,7 +97,7 @@ def _introduction(runs: Sequence[Run], command: str) -> str:
         + ", ".join(f"`{run.folder}`" for run in runs)
         + ", one row per dataset, model, method, trial and person. A number is the mean over "
         "trials of the mean over people; ± is its standard error over trials (their standard "
-        "deviation by the root of their number).",
+        "deviation divided by the root of their number).",
         "",
         *(_what_was_run(run) for run in runs),
         "",
@@ -130,19 +130,19 @@ def _sizes(cells: pd.DataFrame) -> str:
     ):
         family = names.method(names.family(str(label)) or str(label))
         sizes.setdefault((int(trials), int(people)), {})[family] = None
-    said = [
+    texts = [
         f"{', '.join(methods)}: {trials} trial{'' if trials == 1 else 's'} of up to {people:,}"
         for (trials, people), methods in sorted(sizes.items(), reverse=True)
     ]
-    return f"{'; '.join(said)} people" if said else "nothing finished"
+    return f"{'; '.join(texts)} people" if texts else "nothing finished"
 
 
 def _versions(cells: pd.DataFrame) -> str:
     """Every version that any cell was run with."""
     found: dict[str, set[str]] = {}
     if "versions" in cells:
-        for said in cells["versions"].astype(str).unique():
-            for package, version in json.loads(said).items():
+        for text in cells["versions"].astype(str).unique():
+            for package, version in json.loads(text).items():
                 found.setdefault(package, set()).add(version)
     if not found:
         return ""
@@ -167,7 +167,7 @@ def _published(run: Run) -> list[str]:
         _folded("Table by table", counts_table(by_table(lines))),
     ]
     parts += [
-        "In each place stand our number, its standard error and, in brackets, the paper's number. "
+        "Each entry has our number, its standard error and, in brackets, the paper's number. "
         f"{OUTSIDE} marks ours as outside. {MAX_ERROR} is the largest standard error of a row, "
         "over all models, in percent of its number. Diversity and proximal diversity are computed "
         "as the paper's tables do, failed paths included.",
@@ -183,7 +183,7 @@ def _published(run: Run) -> list[str]:
     if missed:
         parts.append(f"### The {len(missed)} numbers outside")
         notes = Footnotes()
-        table = outside_table(lines, run.reasons, "", said=lambda why: str(notes.add(why)))
+        table = outside_table(lines, run.reasons, "", written=lambda why: str(notes.add(why)))
         parts += [markdown(table), "\n".join(f"{i}. {why}" for i, why in enumerate(notes.all, 1))]
     return parts
 
@@ -197,11 +197,11 @@ def _groups(lines: Sequence[Line]) -> str:
     counts = by_group(lines)
     table = counts_table(counts)
     aims = [f"{100 * AIM['step']:.0f} %", f"{100 * AIM['baselines']:.0f} %"]
-    said = []
+    verdicts = []
     for count, aim in zip(counts, aims, strict=False):
         reached = "not run" if not count.run else "met" if _meets(count.share, aim) else "missed"
-        said.append(f"{count.name}: at least {aim} was the aim, {reached}.")
-    return markdown(table) + "\n" + " ".join(said)
+        verdicts.append(f"{count.name}: at least {aim} was the aim, {reached}.")
+    return markdown(table) + "\n" + " ".join(verdicts)
 
 
 def _meets(share: float, aim: str) -> bool:
@@ -209,14 +209,14 @@ def _meets(share: float, aim: str) -> bool:
 
 
 def beside(lines: Sequence[Line], layout: PaperTable) -> Table:
-    """One of the paper's tables, the printed number behind each of ours."""
+    """One of the paper's tables, the printed number after each of ours."""
     rows = [Row(heads, tuple(map(_beside, own))) for heads, own in _rows(lines, layout)]
     heads = ("Dataset", names.HEADS[layout.head])
     return Table(layout.name, layout.title, heads, paper_columns(layout), tuple(rows))
 
 
 def largest_errors(lines: Sequence[Line], layout: PaperTable) -> Table:
-    """The "Max Error %" of each row of one of the paper's tables, the printed one behind ours."""
+    """The "Max Error %" of each row of one of the paper's tables, the printed one after ours."""
     rows = []
     for heads, own in _rows(lines, layout):
         largest = largest_error(line.ours for line in own if line.ours is not None)
@@ -228,7 +228,7 @@ def largest_errors(lines: Sequence[Line], layout: PaperTable) -> Table:
 def _rows(
     lines: Sequence[Line], layout: PaperTable
 ) -> Iterator[tuple[tuple[str, str], list[Line]]]:
-    """The numbers of each row of a table, under the heads they stand by."""
+    """The numbers of each row of a table, under their heads."""
     rows: dict[tuple[str, str], list[Line]] = {}
     for line in lines:
         if line.printed.table == layout.name:
@@ -263,11 +263,11 @@ def _fair(run: Run) -> list[str]:
         "scaling is fitted on the train rows. *Valid success* is the share of people with a path "
         "that meets the goal on the row they would see and breaks no rule. *ℓ2* is the mean "
         "distance to a person's ends, *nearest* to the nearest of them, and *least* the closed "
-        "form of the least possible under logistic regression (the gap in log odds by the norm of "
-        "the coefficients of the continuous columns that may change). *Features* counts those that "
-        "change, *to positives* is the distance from an end to the nearest five, *ms* are "
-        "milliseconds a person (on two shared cores: compare them with each other only), and "
-        "*dropped* counts the paths a person that a method found but that broke a rule or missed "
+        "form of the least possible under logistic regression (the gap in log odds over the norm "
+        "of the coefficients of the continuous columns that may change). *Features* counts those "
+        "that change, *to positives* is the distance from an end to the nearest five, *ms* are "
+        "milliseconds per person (on two shared cores: compare them with each other only), and "
+        "*dropped* counts the paths per person that a method found but that broke a rule or missed "
         "the goal on the row shown, and weren't passed on.",
         "\n".join(f"- {sentence}" for sentence in fair.verdict(found)),
         markdown(fair.standings_table(found)),

@@ -2,7 +2,7 @@
 
 A task (a dataset, a model and a seed) gets a process of its own, trains once and runs its methods
 one after the other, each kept as soon as it's done. A method that raises fails its own cell; one
-that takes the whole process down fails its cell too, and the rest of the task goes on in a new
+that takes its process down fails its cell too, and the rest of the task goes on in a new
 process. Nothing that is finished is ever run twice, unless its settings have changed.
 """
 
@@ -39,7 +39,7 @@ PREPARING = "getting the task ready"
 
 
 class Watch(Protocol):
-    """Somebody who is told how a run goes."""
+    """Somebody who hears how a run goes."""
 
     def started(self, total: int, done: int) -> None: ...
 
@@ -146,16 +146,16 @@ class Crew:
         self.jobs[here] = Job(process, cells)
 
     def _listen(self, connection: Connection) -> deque[Cell]:
-        """Hear one word from a process; if it was its last, the cells that it left undone."""
+        """Receive one message from a process; returns the cells it left undone, if it has ended."""
         job = self.jobs[connection]
         try:
-            word, *said = connection.recv()
+            what, *details = connection.recv()
         except (EOFError, OSError):
             return self._ended(connection)
-        if word == "at":
-            job.at = said[0]
+        if what == "at":
+            job.at = details[0]
         else:
-            seconds, error = said
+            seconds, error = details
             self._count(job.cells.popleft(), seconds, error)
         return deque()
 
@@ -197,7 +197,7 @@ def _tasks(cells: Iterable[Cell]) -> list[deque[Cell]]:
 def _work(
     connection: Connection, spec: Spec, cells: list[Cell], folder: Path, data_dir: Path | None
 ) -> None:
-    """Run the cells of one task, telling what was done on the connection."""
+    """Run the cells of one task, reporting on the connection what was done."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends us
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _single_thread()
@@ -219,7 +219,7 @@ def _work(
 
 
 def _end_with_parent() -> None:
-    """A run that is killed leaves nobody behind at work."""
+    """End this process with its parent, so that a killed run leaves none behind."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -258,7 +258,7 @@ def _run_cell(spec: Spec, cell: Cell, task: Task) -> tuple[pd.DataFrame, CellFac
 
 
 def versions() -> dict[str, str]:
-    """Of Python and the packages that numbers depend on."""
+    """The versions of Python and the packages that numbers depend on."""
     found = {"python": ".".join(str(part) for part in sys.version_info[:3])}
     for package in PACKAGES:
         try:
@@ -270,8 +270,8 @@ def versions() -> dict[str, str]:
 
 def _sentence(error: BaseException) -> str:
     """An error in one line."""
-    said = " ".join(str(error).split())
-    return f"{type(error).__name__}: {said}"[:500]
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}"[:500]
 
 
 def _cpus() -> int:

@@ -30,7 +30,7 @@ ALPHAS: dict[str, type[Alpha]] = {
 }
 
 EDITION = 1
-"""Raised when a model, a method or the judge comes to give other rows for the same settings."""
+"""Raised when a model, a method or the judge starts to give other rows for the same settings."""
 
 PACKAGED = files("stepladder.bench") / "specs"
 
@@ -83,8 +83,8 @@ class Spec(Checked):
     seeds          trials 0 … seeds - 1; each splits, trains and clusters with its own number
     people         how many of those turned down, in test order
     goal           the score a path has to reach
-    turned_down    who scores below it is turned down
-    time_budget    seconds a person, the same for every method; without one there's no limit
+    turned_down    people who score below it are turned down
+    time_budget    seconds per person, the same for every method; without one there's no limit
     """
 
     name: Label
@@ -190,18 +190,18 @@ def load(source: str | Path) -> Spec:
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(f"The spec {source} isn't valid TOML: {error}.") from error
     except ValidationError as error:
-        raise ParameterError(f"The spec {source} can't be run: {_said(error)}.") from error
+        raise ParameterError(f"The spec {source} can't be run: {_faults(error)}.") from error
 
 
-def _said(error: ValidationError) -> str:
-    """Every fault of a spec in a line."""
-    said = []
+def _faults(error: ValidationError) -> str:
+    """Every fault of a spec, in one line."""
+    faults = []
     for fault in error.errors():
         where = ".".join(str(part) for part in fault["loc"])
         message = fault["msg"].removeprefix("Value error, ")
         given = "" if fault["type"] in ("value_error", "missing") else f" (got {fault['input']!r})"
-        said.append(f"{where}: {message}{given}" if where else message)
-    return "; ".join(said)
+        faults.append(f"{where}: {message}{given}" if where else message)
+    return "; ".join(faults)
 
 
 def _alpha(given: Any) -> Alpha:

@@ -14,7 +14,7 @@ from stepladder.errors import ParameterError, listing, nearest
 
 MAX_ERROR = "Max Error %"
 SWEPT = ("success", "avg_success", "valid_success", "l2_distance", "diversity", "path_steps")
-"""What a sweep shows unless told otherwise."""
+"""What a sweep shows by default."""
 
 
 class Footnotes:
@@ -58,8 +58,8 @@ class Writer:
         estimate = self.estimates.of(*task, metric).times(times)
         notes = self._notes(task) if first else ()
         if 0 < estimate.trials < trials.finished:
-            said = f"Defined in {estimate.trials} of {trials.finished} trials only."
-            notes = (*notes, self.footnotes.add(said))
+            note = f"Defined in {estimate.trials} of {trials.finished} trials only."
+            notes = (*notes, self.footnotes.add(note))
         return Entry(estimate.mean, estimate.error, decimals=decimals, notes=notes)
 
     def _notes(self, task: Task) -> tuple[int, ...]:
@@ -76,7 +76,7 @@ class Writer:
 
 
 def failures(estimates: Estimates, task: Task) -> list[str]:
-    """Why trials of a task crashed, one sentence a reason."""
+    """Why trials of a task crashed, one sentence per reason."""
     trials = estimates.trials(*task)
     name = f"{names.method(task[2])} on {names.dataset(task[0])}, {names.model(task[1])}"
     by_reason: dict[str, list[int]] = {}
@@ -144,7 +144,7 @@ def layout_tasks(layout: PaperTable) -> dict[tuple[str, str], list[Task]]:
 
 
 def labels_run(estimates: Estimates, name: str) -> set[str]:
-    """The methods of a paper's table that anything was run for."""
+    """The methods of one of the paper's tables that were run."""
     ran = {method for _, _, method in estimates.tasks()}
     return ran & set(paper_layout(name).labels.values())
 
@@ -175,14 +175,14 @@ def sweep(estimates: Estimates, metrics: Sequence[str] = SWEPT, title: str = "")
 def in_order(tasks: Iterable[Task]) -> list[Task]:
     """Datasets, models and methods as `names` orders them, others after those by name."""
 
-    def place(task: Task) -> tuple[tuple[object, ...], ...]:
+    def rank(task: Task) -> tuple[tuple[object, ...], ...]:
         known = (names.DATASETS, names.MODELS, names.METHODS)
         return tuple(
             (list(of).index(name) if name in of else len(of), *_natural(name))
             for name, of in zip(task, known, strict=True)
         )
 
-    return sorted(tasks, key=place)
+    return sorted(tasks, key=rank)
 
 
 def _natural(name: str) -> tuple[tuple[bool, float, str], ...]:

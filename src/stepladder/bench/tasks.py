@@ -41,7 +41,7 @@ class Task:
 
         Under logistic regression the score rises fastest along its coefficients, so that's the
         gap in logits over the norm of those that belong to numbers a person can change. Rules
-        that bind, whole numbers and categories can only make it farther (a category also nearer).
+        that bind, whole numbers and categories can only make it farther (a category nearer, too).
         """
         model = self.model.model
         if not hasattr(model, "coef_"):

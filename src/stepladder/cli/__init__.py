@@ -1,4 +1,4 @@
-"""The command line: one file a command or group of them, with no maths of its own.
+"""The command line: one file per command or group of them, with no maths of its own.
 
 app.py       the command `stepladder`, and how it fails
 demo.py      `stepladder demo`
@@ -6,15 +6,15 @@ schema.py    `stepladder schema`
 recourse.py  `stepladder recourse`
 walk.py      `stepladder walk`
 session.py   a walk as a conversation
-typed.py     what is typed in it, read as rows have it
+typed.py     what is typed in it, read into the values of a row
 audit.py     `stepladder audit`
 report.py    `stepladder report` and `stepladder letter`
 bench.py     `stepladder bench …`
 groups.py    what people are compared by
 inputs.py    a model, its tables and its schema, as commands are given them
-tablefile.py a table in a file, whole or batch by batch
+tablefile.py a table in a file, read at once or batch by batch
 results.py   where results go, batch by batch
-progress.py  how a long run shows itself
+progress.py  the progress of a bench run
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Exit(IntEnum):
 
 EXITS = {
     Exit.OK: "all went well",
-    Exit.ERROR: "an error, said in one sentence",
-    Exit.USAGE: "the command was put wrongly",
+    Exit.ERROR: "an error, explained in one sentence",
+    Exit.USAGE: "the command was used wrongly",
     Exit.NOBODY: "all went well, but nobody has a path",
     Exit.INTERRUPTED: "stopped by Ctrl-C; what was finished is kept where the command says",
 }

@@ -16,7 +16,7 @@ from stepladder.errors import StepladderError
 
 
 class Commands(TyperGroup):
-    """Errors that the library raises on purpose are said on stderr, without a traceback."""
+    """Errors that the library raises on purpose go to stderr, without a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -79,7 +79,9 @@ def _version(wanted: bool) -> None:
 def stepladder_(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say which, and stop."),
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version, and stop."
+        ),
     ] = False,
 ) -> None:
     """Routes from a model's no to its yes."""

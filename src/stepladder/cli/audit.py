@@ -17,7 +17,7 @@ from stepladder.errors import ResultError
 if TYPE_CHECKING:
     from stepladder.audit import Audit
 
-AUDITS = {".json": "every table of the audit", ".csv": "a row for each group"}
+AUDITS = {".json": "every table of the audit", ".csv": "one row per group"}
 """What an audit is written to, and what the file then holds."""
 
 
@@ -38,15 +38,15 @@ def audit(
         float | None, typer.Option(min=0, help="The cost that one notion asks about (the median).")
     ] = None,
     smallest: Annotated[
-        int, typer.Option(min=1, help="A group of fewer who asked is marked as small.")
+        int, typer.Option(min=1, help="A group in which fewer people asked is marked as small.")
     ] = 30,
     out: Annotated[
         Path | None,
-        typer.Option(help="A file: .json (everything) or .csv (a row for each group)."),
+        typer.Option(help="A file: .json (everything) or .csv (one row per group)."),
     ] = None,
     quiet: Quiet = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Say everything as one JSON object.")
+        bool, typer.Option("--json", help="Print everything as one JSON object.")
     ] = False,
 ) -> None:
     """Compare what groups of people are offered."""
@@ -88,8 +88,8 @@ def _check_out(out: Path, *read: Path | None) -> None:
 def _write(made: Audit, out: Path) -> None:
     from stepladder.files import write_text
 
-    told = made.to_dict()
+    content = made.to_dict()
     if out.suffix.lower() == ".csv":
-        write_text(pd.DataFrame(told["by_group"]).to_csv(index=False), out)
+        write_text(pd.DataFrame(content["by_group"]).to_csv(index=False), out)
     else:
-        write_text(json.dumps(told, indent=2) + "\n", out)
+        write_text(json.dumps(content, indent=2) + "\n", out)

@@ -138,7 +138,7 @@ def page(
     folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders of results.")],
     out: Out = None,
 ) -> None:
-    """The whole page of results in Markdown."""
+    """The page of results in Markdown."""
     from stepladder.bench import results_page as pages
     from stepladder.bench.compare import compare as lines_of
     from stepladder.bench.estimates import Estimates
@@ -150,8 +150,8 @@ def page(
         lines = lines_of(Estimates(results.rows, results.cells))
         known = _reasons(folder, lines)
         runs.append(pages.Run(folder.as_posix(), results.rows, results.cells, known))
-    said = [*(_quoted(folder) for folder in folders), *(["--out", _quoted(out)] if out else [])]
-    _put(pages.page(runs, f"stepladder bench page {' '.join(said)}"), out)
+    words = [*(_quoted(folder) for folder in folders), *(["--out", _quoted(out)] if out else [])]
+    _put(pages.page(runs, f"stepladder bench page {' '.join(words)}"), out)
 
 
 # ---- pieces -----------------------------------------------------------------------------------
@@ -203,13 +203,13 @@ def _write(tables: list[Table], form: Form, out: Path | None) -> None:
     _put("\n".join(render(table, form.value, width=width) for table in tables), out)
 
 
-def _put(words: str, out: Path | None) -> None:
+def _put(text: str, out: Path | None) -> None:
     if out is None:
-        typer.echo(words, nl=False)
+        typer.echo(text, nl=False)
         return
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-    write_text(words, out)
+    write_text(text, out)
     typer.echo(f"Written to {out}.", err=True)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stepladder.result.recourse import Recourse
 
 Groups = Annotated[
-    Path | None, typer.Option(help="A table that has these columns, if the schema hasn't.")
+    Path | None, typer.Option(help="A table that has these columns, if the schema doesn't.")
 ]
 Identity = Annotated[
     str | None, typer.Option("--id", help="The column of --groups that says who each is.")
@@ -62,10 +62,10 @@ def grouped(
 
 
 def _today(found: Recourse, name: str) -> list[Any]:
-    """What everyone has of a feature today."""
-    place = found.space.schema.position(name)
-    values = [float(routes[0].values[0, place]) for routes in found.routes]
-    return [None if np.isnan(value) else found.space.shown(place, value) for value in values]
+    """Everyone's value of a feature today."""
+    index = found.space.schema.position(name)
+    values = [float(routes[0].values[0, index]) for routes in found.routes]
+    return [None if np.isnan(value) else found.space.shown(index, value) for value in values]
 
 
 def _columns(
@@ -77,18 +77,18 @@ def _columns(
     called = [label] if label else []
     read = table.read(list(dict.fromkeys([*wanted, *called])), texts=called)
     labels = read[label].to_pylist() if label else range(len(read))
-    places: dict[str, int] = {}
-    for place, name in enumerate(labels):
-        if places.setdefault(str(name), place) != place:
+    row_of: dict[str, int] = {}
+    for row, name in enumerate(labels):
+        if row_of.setdefault(str(name), row) != row:
             raise FrameError(f"{str(table.file)!r} has more than one row for {name!r}.")
     people = [str(person) for person in pd.Index(found.people)]
-    missing = [person for person in people if person not in places]
+    missing = [person for person in people if person not in row_of]
     if missing:
-        by = f"by its column {label!r}" if label else "by their place"
+        by = f"by its column {label!r}" if label else "by their row number"
         raise FrameError(
             f"{str(table.file)!r} has no row for {len(missing):,} of the {len(people):,} people of "
             f"the result, such as {missing[0]!r}; it calls them {by}, such as "
-            f"{next(iter(places), 'nobody')!r}. Name the column that says who each is: --id COLUMN."
+            f"{next(iter(row_of), 'nobody')!r}. Name the column that says who each is: --id COLUMN."
         )
-    rows = read.take([places[person] for person in people])
+    rows = read.take([row_of[person] for person in people])
     return {name: rows[name].to_pylist() for name in wanted}

@@ -54,18 +54,18 @@ GoalScore = Annotated[
     typer.Option(callback=_score, help="The score that a path has to reach, at most 1."),
 ]
 Desired = Annotated[
-    str | None, typer.Option(help="The class that is hoped for (the second of two).")
+    str | None, typer.Option(help="The class that people hope for (the second of two).")
 ]
 Labels = Annotated[
     str | None,
-    typer.Option(help="A column of --data: who is followed must carry the desired label too."),
+    typer.Option(help="A column of --data: positives must also have the desired label."),
 ]
 Identity = Annotated[
     str | None, typer.Option("--id", help="The column of --people that says who each is.")
 ]
 MethodName = Annotated[str, typer.Option(help="step, dice, face, cchvae or mim.")]
 PathCount = Annotated[int | None, typer.Option(min=1, help="How many paths each person gets (3).")]
-Limit = Annotated[int | None, typer.Option(min=1, help="Only the first so many people.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only this many people, from the top.")]
 TimeBudget = Annotated[
     float | None,
     typer.Option(callback=_seconds, help="Seconds, after which whoever is left has timed_out."),
@@ -74,7 +74,7 @@ Epsilon = Annotated[
     float | None, typer.Option(help="A privacy budget for the rows of --data, with --delta.")
 ]
 Delta = Annotated[
-    float | None, typer.Option(help="Of that budget; about 1/n² for n rows is usual.")
+    float | None, typer.Option(help="The delta of that budget; about 1/n² for n rows is usual.")
 ]
 LedgerFile = Annotated[
     Path | None, typer.Option(help="The file that keeps what was spent of the budget.")
@@ -92,7 +92,7 @@ Trust = Annotated[
 TrustPickle = Annotated[
     bool, typer.Option("--trust-pickle", help="Open a pickled model, which can run anything.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 
 
 def names(given: list[str] | None) -> list[str]:
@@ -111,7 +111,7 @@ def not_read_from(option: str, out: Path, *read: Path | str | None) -> None:
 
 @dataclass(frozen=True)
 class Inputs:
-    """A model, its tables and what is wanted of it: all there, and fit for one another."""
+    """A model, its tables and what is wanted of it: all there, and fitting together."""
 
     rules: Schema
     reference: TableFile
@@ -189,8 +189,8 @@ class Inputs:
             make = Space.from_schema if public else Space.fit
             space = make(self.rules, rows)
             values = space.read(rows, allow_missing=True)
-        whole = values[~np.isnan(values).any(axis=1)]
-        Scorer(self.model, space, self.goal).score(whole[:1])
+        complete = values[~np.isnan(values).any(axis=1)]
+        Scorer(self.model, space, self.goal).score(complete[:1])
         return space
 
     def people(
@@ -214,8 +214,8 @@ class Inputs:
             hashes.append(table.hashed(people, identity))
             with table.blamed():
                 values = space.read(people, allow_missing=True)
-                whole = ~np.isnan(values).any(axis=1)
-                Feasible.around(space, values[whole], people.index.to_numpy()[whole])
+                complete = ~np.isnan(values).any(axis=1)
+                Feasible.around(space, values[complete], people.index.to_numpy()[complete])
         count = sum(map(len, hashes))
         if not count:
             raise EmptyFrameError(f"{str(table.file)!r} has no rows.")
@@ -266,15 +266,15 @@ def say_aside(file: Path, columns: Sequence[str]) -> None:
         typer.echo(f"{file}: not in the schema, set aside: {listing(columns)}.", err=True)
 
 
-def _class(model: Any, said: str | None) -> Any:
-    """The class that was said, as the model knows it; a number of one that names none."""
-    if said is None:
+def _class(model: Any, named: str | None) -> Any:
+    """The class that was named, as the model knows it, if it does; else digits are a number."""
+    if named is None:
         return None
     classes = getattr(model, "classes_", None)
     for known in [] if classes is None else np.asarray(classes).tolist():
-        if str(known) == said:
+        if str(known) == named:
             return known
-    return int(said) if said.isdecimal() else said
+    return int(named) if named.isdecimal() else named
 
 
 def is_private(
@@ -311,7 +311,7 @@ def budget_of(epsilon: float | None, delta: float | None, ledger: Path | None) -
 
 
 def method_of(name: str, paths: int | None, privacy: Any) -> Method:
-    """The method of that name, with what was said of it."""
+    """The method of that name, with the settings that were given."""
     from stepladder.methods.catalogue import make
 
     asked = {"paths": paths, "privacy": privacy}

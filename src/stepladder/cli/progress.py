@@ -1,4 +1,4 @@
-"""How a long run shows itself: a bar with an estimate in a terminal, plain lines elsewhere."""
+"""The progress of a bench run: a bar with an estimate in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class RunBar:
             self._bar.stop()
             self._bar = None
 
-    def _say(self, words: str) -> None:
-        self.console.print(words, markup=False, highlight=False, soft_wrap=True)
+    def _say(self, text: str) -> None:
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def cells(count: int) -> str:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from stepladder.result.recourse import Recourse
 
 
-def recourse(  # noqa: PLR0913, PLR0917  # an option each
+def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     model: Annotated[str, MODEL],
     data: Annotated[Path, DATA],
     people: Annotated[Path, PEOPLE],
@@ -68,7 +68,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="And a report, an .html page; --out is a .parquet or .json then."),
+        typer.Option(help="Also a report, an .html page; --out must then be a .parquet or .json."),
     ] = None,
     limit: Limit = None,
     time_budget: TimeBudget = None,
@@ -80,7 +80,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     trust_pickle: TrustPickle = False,
     quiet: Quiet = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Say counts and metrics as one JSON object.")
+        bool, typer.Option("--json", help="Print counts and metrics as one JSON object.")
     ] = False,
 ) -> None:
     """Find paths to a yes for every person of a table.
@@ -99,7 +99,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
     if report is not None:
         if out is None or out.suffix.lower() == ".csv":
             raise typer.BadParameter(
-                "--report is made of a result: give --out a .parquet or .json file."
+                "--report is made from a result: give --out a .parquet or .json file."
             )
         check_page("--report", report, out, *read)
     inputs = Inputs.read(
@@ -123,19 +123,19 @@ def recourse(  # noqa: PLR0913, PLR0917  # an option each
         chosen = method_of(method, paths, paid)
         inputs.fit(chosen, space, rows)
         fingerprints, aside = inputs.fingerprints(space, rows), inputs.set_aside(identity)
-        del rows  # there may be many, and answering needs them no more
+        del rows  # there may be many, and answering no longer needs them
         run = Run(chosen, results, fingerprints, aside, total, time_budget)
         run.answer(inputs.people(space, identity, limit), quiet)
-        place = None if results is None or not run.people else results.keep(partial=run.stopped)
+        file = None if results is None or not run.people else results.keep(partial=run.stopped)
     if as_json:
-        said = {**run.to_dict(), "out": None if place is None else str(place)}
-        typer.echo(json.dumps(said, indent=2, default=str))
+        summary = {**run.to_dict(), "out": None if file is None else str(file)}
+        typer.echo(json.dumps(summary, indent=2, default=str))
     elif not quiet or run.stopped:
-        _say(run, place)
+        _say(run, file)
     if run.stopped:
         raise typer.Exit(Exit.INTERRUPTED)
-    if report is not None and place is not None:
-        _write_report(report, place, chosen)
+    if report is not None and file is not None:
+        _write_report(report, file, chosen)
         if not quiet:
             typer.echo(f"The report is in {report}.", err=True)
     if not run.outcomes["reached"] and run.people > run.outcomes["already_positive"]:
@@ -234,11 +234,11 @@ def _write_report(page: Path, result: Path, method: Method) -> None:
     write(report(Recourse.load(result), step=step), page)
 
 
-def _say(run: Run, place: Path | None) -> None:
+def _say(run: Run, file: Path | None) -> None:
     from stepladder.cli.results import RESULTS
 
     if run.stopped:
-        kept = f"are kept in {place}" if place else "were finished, and nothing was written"
+        kept = f"are kept in {file}" if file else "were finished, and nothing was written"
         typer.echo(f"Stopped. {run.people:,} of {run.total:,} people {kept}.", err=True)
         return
     reached, before = run.outcomes["reached"], run.outcomes["already_positive"]
@@ -254,5 +254,5 @@ def _say(run: Run, place: Path | None) -> None:
         typer.echo(f"Reference rows left out, since a value is missing: {left_out:,}.", err=True)
     if run.privacy is not None:
         typer.echo(f"Privacy: {run.privacy}", err=True)
-    if place is not None:
-        typer.echo(f"Written to {place}: {RESULTS[place.suffix.lower()]}.", err=True)
+    if file is not None:
+        typer.echo(f"Written to {file}: {RESULTS[file.suffix.lower()]}.", err=True)

@@ -30,7 +30,7 @@ def report(
     groups: Groups = None,
     identity: Identity = None,
     people: Annotated[int, typer.Option(min=0, help="How many people's plans are shown.")] = 10,
-    title: Annotated[str | None, typer.Option(help="What stands at the top.")] = None,
+    title: Annotated[str | None, typer.Option(help="The heading at the top.")] = None,
     model: Annotated[
         Path | None, typer.Option(help="The model's file, for its fingerprint.")
     ] = None,
@@ -116,21 +116,21 @@ def check_page(option: str, page: Path, *read: Path | str | None) -> None:
     check_place(page)
 
 
-def _called(said: str, people: list[Any]) -> Any:
-    """The person that was said, as the result knows them."""
-    found = [person for person in people if str(person) == said]
+def _called(name: str, people: list[Any]) -> Any:
+    """The person of that name, as the result knows them."""
+    found = [person for person in people if str(person) == name]
     if len(found) > 1:
         raise FrameError(
-            f"{len(found)} people of the result are called {said!r}, so it can't be told who is "
+            f"{len(found)} people of the result are called {name!r}, so it isn't clear who is "
             "meant. Give people different names before asking for recourse."
         )
     if not found:
         raise FrameError(
-            f"The result has nobody called {said!r}.{nearest(said, people)} "
+            f"The result has nobody called {name!r}.{nearest(name, people)} "
             f"It has {listing(people)}."
         )
     return found[0]
 
 
-def _lines(said: str | None) -> str | None:
-    return None if said is None else said.replace("\\n", "\n")
+def _lines(text: str | None) -> str | None:
+    return None if text is None else text.replace("\\n", "\n")

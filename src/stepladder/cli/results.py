@@ -22,7 +22,7 @@ RESULTS = {
 class Results:
     """A file of results that grows beside its place, with no more than a batch in memory.
 
-    A new one fails at once where it couldn't be written. Leaving it, what wasn't kept is gone.
+    It fails at once if it couldn't be written. What isn't kept by the end of `with` is gone.
     """
 
     def __init__(self, file: Path) -> None:
@@ -48,7 +48,7 @@ class Results:
             self._writer.add(result)
 
     def keep(self, *, partial: bool = False) -> Path:
-        """Put the file in its place, or beside it if it's only a part; says where."""
+        """Put the file in its place, or beside it if it's only a part; returns where."""
         place = self.file.with_suffix(f".partial{self.file.suffix}") if partial else self.file
         with writing(place), uninterrupted():
             self._writer.end()

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from stepladder.table.schema import Schema
 
 MANY = 50
-"""From so many levels on, a category may be a name for something."""
+"""A category with more levels than this may be a name for something."""
 
 HEADER = """\
 # What the features of {table} are, and how a person may change them.
 #
 # It was guessed, and no table says what can be asked of anybody. So check every feature: can it
-# change, and which way? Where does it end? What do people call it? A setting behind "# " is a
+# change, and which way? Where does it end? What do people call it? A setting after "# " is a
 # suggestion; take the "# " away to use it.
 #
 #   kind      numeric; categorical (levels without an order); ordinal (levels, the lowest first)
@@ -36,7 +36,7 @@ HEADER = """\
 #   bounds    [low, high] of a number, null for an open end
 #   typical   [low, high] of most people, as known without the table (for private use)
 #   integer   true: whole numbers only
-#   decimals  at most so many
+#   decimals  how many at most
 #   levels    what a category can be
 #   onehot    the 0/1 columns that hold a category, one for each level
 #
@@ -62,11 +62,13 @@ def schema(
     leave_out: Annotated[
         list[str] | None,
         typer.Option(
-            "--leave-out", "--label", help="Columns that are no features: a label, an identity."
+            "--leave-out", "--label", help="Columns that aren't features: a label, an identity."
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="A file, instead of the terminal.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that is there already.")
+    ] = False,
 ) -> None:
     """Guess the schema of a table and write it as YAML, to be checked and edited."""
     from stepladder.cli.tablefile import TableFile
@@ -129,15 +131,15 @@ def _commented(schema: Schema, frame: Any, table: str) -> str:
     """The schema as YAML, with what each setting means and what was seen of each feature."""
     entries = schema.to_dict()["features"]
     return HEADER.format(table=" ".join(table.split())) + "\n".join(
-        _entry(feature, said, frame[feature.name])
-        for feature, said in zip(schema.features, entries, strict=True)
+        _entry(feature, settings, frame[feature.name])
+        for feature, settings in zip(schema.features, entries, strict=True)
     )
 
 
-def _entry(feature: Feature, said: dict[str, Any], column: Any) -> str:
-    """A feature as an item of a list, a setting a line; what may be added stands behind a #."""
-    said = {"name": said["name"], "kind": said["kind"], "change": "any", **said}
-    lines = [_line(key, value) + _or(feature, key) for key, value in said.items()]
+def _entry(feature: Feature, settings: dict[str, Any], column: Any) -> str:
+    """A feature as an item of a list, one line per setting; what may be added follows a #."""
+    first = {"name": settings["name"], "kind": settings["kind"], "change": "any"}
+    lines = [_line(key, value) + _or(feature, key) for key, value in {**first, **settings}.items()]
     if feature.kind == "numeric":
         if ends := _ends(column):
             lines.append(f"# {_line('bounds', ends)}  # as seen; null for an open end")

@@ -35,7 +35,7 @@ DONE = "Say quit; or happened, if something is otherwise after all."
 HELP = """\
   1, take 1   offer 1 was taken
   happened    something else happened; you are asked feature by feature
-  happened {told}
+  happened {example}
               the same in one line, as values are shown; = and quotes may be
               used, and commas go between: {signs}
   lock {label}
@@ -53,7 +53,7 @@ DID = {
     "lock": "locked",
     "unlock": "unlocked",
 }
-"""What each event is called when it's told."""
+"""What each event is called in the history."""
 
 OFFER = re.compile(r"(?:take\s+)?(?:offer\s+)?#?(\d{1,6})\.?", re.IGNORECASE)
 
@@ -111,7 +111,7 @@ class Session:
                 typer.echo()
             return False
         except StepladderError as error:
-            if self.scripted:  # what follows was meant for another place
+            if self.scripted:  # what follows was meant for another situation
                 raise
             say(str(error), err=True)
         return True
@@ -142,18 +142,18 @@ class Session:
 
     @contextmanager
     def event(self) -> Iterator[None]:
-        """Something happens, and is kept: wholly, whatever keys are pressed."""
+        """Something happens, and all of it is kept, whatever keys are pressed."""
         with uninterrupted():
             yield
             self.values, self.offers = self.space.read(self.walk.row), None
             self.save()
 
-    def take(self, said: str) -> None:
+    def take(self, line: str) -> None:
         if self.walk.done:
             raise ParameterError("It's a yes already, so nothing more is offered.")
         if self.offers is None:
             raise ParameterError("Nothing was offered from here yet; ask for it: offers.")
-        most, number = len(self.offers), OFFER.fullmatch(said)
+        most, number = len(self.offers), OFFER.fullmatch(line)
         there = f"there are 1 to {most}" if most > 1 else "there is only offer 1"
         if not most:
             raise ParameterError("There are no offers from here; why says what is in the way.")
@@ -168,11 +168,11 @@ class Session:
         self.next()
 
     def happened(self, rest: str) -> None:
-        told = self.told(rest) if rest else self.asked()
+        changes = self.from_line(rest) if rest else self.one_by_one()
         today = self.values
         after = today.copy()
-        for place, value in told:
-            after[0, place] = value
+        for index, value in changes:
+            after[0, index] = value
         if (after == today).all():
             typer.echo("Nothing is different from before.")
             return
@@ -181,33 +181,33 @@ class Session:
         say(f"Noted: {self.moved(today, after)}.")
         self.next()
 
-    def told(self, said: str) -> Iterator[tuple[int, float]]:
-        """What a line tells."""
-        for place, value in typed.pairs(self.space.schema, said):
-            yield place, self.read_value(place, value)
+    def from_line(self, line: str) -> Iterator[tuple[int, float]]:
+        """The features that a line names, and their values."""
+        for index, value in typed.pairs(self.space.schema, line):
+            yield index, self.read_value(index, value)
 
-    def asked(self) -> Iterator[tuple[int, float]]:
-        """What they say of each feature; of most of them, nothing."""
+    def one_by_one(self) -> Iterator[tuple[int, float]]:
+        """What they answer when asked for each feature; for most of them, nothing."""
         typer.echo("What is it now? Enter for what hasn't changed.")
-        for place, feature in enumerate(self.space.schema.features):
-            while said := self.read(f"{feature.label} ({self.now(place)}): ").strip():
+        for index, feature in enumerate(self.space.schema.features):
+            while answer := self.read(f"{feature.label} ({self.now(index)}): ").strip():
                 try:
-                    yield place, self.read_value(place, said)
+                    yield index, self.read_value(index, answer)
                     break
                 except ParameterError as error:
                     if self.scripted:
                         raise
                     say(str(error), err=True)
 
-    def lock(self, said: str) -> None:
-        for feature in self.named(said):
+    def lock(self, line: str) -> None:
+        for feature in self.named(line):
             with self.event():
                 self.walk.lock(feature.name)
             typer.echo(f"Locked: {feature.label}.")
         self.next()
 
-    def unlock(self, said: str) -> None:
-        features = self.named(said)
+    def unlock(self, line: str) -> None:
+        features = self.named(line)
         for feature in features:
             if feature.name not in self.walk.locked:
                 labels = [self.space.schema[name].label for name in self.walk.locked]
@@ -219,17 +219,17 @@ class Session:
             typer.echo(f"No longer locked: {feature.label}.")
         self.next()
 
-    # ---- what is said ---------------------------------------------------------------------
+    # ---- what is shown --------------------------------------------------------------------
 
     def help(self, _: str) -> None:
         """The commands, with features that this person has."""
         features = self.space.schema.features
-        places = [p for p, feature in enumerate(features) if feature.change is not Change.NEVER]
-        first, *more = (places or list(range(len(features))))[:2]
+        free = [f for f, feature in enumerate(features) if feature.change is not Change.NEVER]
+        first, *more = (free or list(range(len(features))))[:2]
         label = features[first].label
-        told = ", ".join(f"{features[p].label} {self.now(p)}" for p in (first, *more))
+        example = ", ".join(f"{features[f].label} {self.now(f)}" for f in (first, *more))
         signs = f'"{label}" = "{self.now(first)}"'
-        typer.echo(HELP.format(told=told, signs=signs, label=label))
+        typer.echo(HELP.format(example=example, signs=signs, label=label))
 
     def show(self, _: str) -> None:
         """Where they stand, and offers, paid for if need be."""
@@ -241,10 +241,10 @@ class Session:
         """The person's row, in words."""
         features = self.space.schema.features
         width = max(len(feature.label) for feature in features)
-        for place, feature in enumerate(features):
+        for index, feature in enumerate(features):
             never = " (can't change)" if feature.change is Change.NEVER else ""
             held = " (locked)" if feature.name in self.walk.locked else never
-            typer.echo(f"  {feature.label:<{width}}  {self.now(place)}{held}")
+            typer.echo(f"  {feature.label:<{width}}  {self.now(index)}{held}")
 
     def next(self) -> None:
         """Where that leads, unless it would cost something to say."""
@@ -355,31 +355,30 @@ class Session:
     def read_row(self, row: dict[str, Any]) -> Floats:
         return self.space.read(pd.DataFrame({name: [cell] for name, cell in row.items()}))
 
-    def shown(self, values: Floats, place: int) -> Any:
-        return self.space.shown(place, float(values[0, place]))
+    def shown(self, values: Floats, index: int) -> Any:
+        return self.space.shown(index, float(values[0, index]))
 
-    def now(self, place: int) -> str:
-        """What they have of a feature, in words."""
-        return words.value(self.space.schema.features[place], self.shown(self.values, place))
+    def now(self, index: int) -> str:
+        """Their value of a feature, in words."""
+        return words.value(self.space.schema.features[index], self.shown(self.values, index))
 
     def moved(self, before: Floats, after: Floats) -> str:
-        """What is different, as plans say it, though it isn't asked of anybody any more."""
-        said = []
-        for place in np.flatnonzero(before[0] != after[0]).tolist():
-            feature = self.space.schema.features[place]
-            change = (feature, self.shown(before, place), self.shown(after, place))
+        """What is different, as plans word it, though it isn't asked of anybody any more."""
+        moved = []
+        for index in np.flatnonzero(before[0] != after[0]).tolist():
+            feature = self.space.schema.features[index]
+            change = (feature, self.shown(before, index), self.shown(after, index))
             values = words.change(*change).removeprefix(words.action(*change)).lstrip(": ")
-            said.append(f"{feature.label} {values}")
-        return "; ".join(said)
+            moved.append(f"{feature.label} {values}")
+        return "; ".join(moved)
 
-    def named(self, said: str) -> list[Feature]:
-        return [
-            self.space.schema.features[place] for place in typed.places(self.space.schema, said)
-        ]
+    def named(self, line: str) -> list[Feature]:
+        indices = typed.positions(self.space.schema, line)
+        return [self.space.schema.features[index] for index in indices]
 
-    def read_value(self, place: int, said: str) -> float:
-        feature = self.space.schema.features[place]
-        return typed.value(feature, said, self.shown(self.values, place))
+    def read_value(self, index: int, text: str) -> float:
+        feature = self.space.schema.features[index]
+        return typed.value(feature, text, self.shown(self.values, index))
 
 
 def say(text: str, lead: str = "", *, err: bool = False) -> None:

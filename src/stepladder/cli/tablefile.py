@@ -1,4 +1,4 @@
-"""Tables from Parquet and CSV files, whole or in batches."""
+"""Tables from Parquet and CSV files, read at once or in batches."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class TableFile:
             return table
 
     def _check_numbers(self, table: Any, schema: Schema | None) -> None:
-        """Where a column of numbers was read as text, find the cell that is none."""
+        """Where a column of numbers was read as text, find the cell that isn't one."""
         for feature in () if schema is None else schema.features:
             if not isinstance(feature, Numeric) or feature.name not in table.column_names:
                 continue
@@ -155,7 +155,7 @@ class TableFile:
                     seen.add(name)
 
     def hashed(self, people: pd.DataFrame, label: str | None) -> NDArray[np.int64]:
-        """A hash of each one's name: eight bytes a person, 0.4 MB for 50,000."""
+        """A hash of each one's name: eight bytes per person, 0.4 MB for 50,000."""
         if people.index.isna().any():
             raise FrameError(
                 f"{str(self.file)!r} has a person without a value in {label or self.index!r}, so "
@@ -170,7 +170,7 @@ class TableFile:
                 f"More than one person is called {name!r} by the index of {file!r}. Name a column "
                 "that tells everyone apart with --id, or write the table without its index."
             )
-        other = "their place" if self.index is None else "the table's index"
+        other = "their row number" if self.index is None else "the table's index"
         return (
             f"More than one person is called {name!r} by the column {label!r} of {file!r}. Give "
             f"--id a column that tells everyone apart, or leave it out to call them by {other}."
@@ -209,8 +209,8 @@ class TableFile:
         except (OSError, arrow().ArrowException) as error:
             if cell := UNREADABLE.search(str(error)):
                 raise DtypeError(self._odd_cell(cell)) from error
-            said = str(getattr(error, "strerror", None) or error).splitlines()[0]
-            raise DatasetError(f"{str(self.file)!r} can't be read: {said.rstrip('.')}.") from error
+            what = str(getattr(error, "strerror", None) or error).splitlines()[0]
+            raise DatasetError(f"{str(self.file)!r} can't be read: {what.rstrip('.')}.") from error
 
     def _odd_cell(self, cell: re.Match[str]) -> str:
         where = f", line {cell['line']}" if cell["line"] else ""
@@ -223,7 +223,7 @@ class TableFile:
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """Whatever is wrong with the rows is said of this file."""
+        """Put this file's name before whatever is wrong with its rows."""
         try:
             yield
         except FrameError as error:
@@ -237,14 +237,14 @@ def _conversion(types: dict[str, Any], columns: list[str] | None, schema: Schema
     return options(
         column_types=types,
         include_columns=columns,
-        null_values=[said for said in options().null_values if said not in levels],
+        null_values=[text for text in options().null_values if text not in levels],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
 
 
 def _types(schema: Schema | None, *, numbers: bool) -> dict[str, Any]:
-    """The types of a CSV's columns, where the schema tells: a level is read as it's written."""
+    """The types of a CSV's columns, where the schema says: a level is read as it's written."""
     pyarrow = arrow()
     types = {}
     for feature in () if schema is None else schema.features:

@@ -1,4 +1,4 @@
-"""What is typed in a walk, read as rows have it: what is shown is what is typed.
+"""What is typed in a walk, read into the values of a row: values are typed as they are shown.
 
     feature value, feature value, …
 
@@ -43,17 +43,17 @@ PER_CENT = re.compile(r"\bper ?cent\b", re.IGNORECASE)
 # ---- features ---------------------------------------------------------------------------------
 
 
-def place(schema: Schema, said: str) -> int:
-    """Where the feature stands that goes by this name or label."""
-    wanted = _plain(said)
+def position(schema: Schema, text: str) -> int:
+    """The index of the feature that goes by this name or label."""
+    wanted = _plain(text)
     names, labels = [f.name for f in schema.features], [f.label for f in schema.features]
     for same in (str, str.casefold):
         for spoken in (names, labels):
-            found = [place for place, name in enumerate(spoken) if same(name) == same(wanted)]
+            found = [index for index, name in enumerate(spoken) if same(name) == same(wanted)]
             if len(found) == 1:
                 return found[0]
             if found:
-                either = listing((names[place] for place in found), MOST)
+                either = listing((names[index] for index in found), MOST)
                 raise ParameterError(f"{wanted!r} could be any of {either}; use that name.")
     close = nearest(wanted, [*labels, *names]) or nearest(wanted.partition(" ")[0], labels)
     raise ParameterError(
@@ -61,37 +61,37 @@ def place(schema: Schema, said: str) -> int:
     )
 
 
-def places(schema: Schema, said: str) -> list[int]:
+def positions(schema: Schema, text: str) -> list[int]:
     """The features of a list of names or labels, each once."""
-    if not said:
+    if not text:
         known = listing((f.label for f in schema.features), MOST)
         raise ParameterError(f"Which feature? There are {known}.")
-    named = (f"{name} {more}".strip() for name, more in _split(schema, said))
-    return list(dict.fromkeys(place(schema, name) for name in named))
+    named = (f"{name} {more}".strip() for name, more in _split(schema, text))
+    return list(dict.fromkeys(position(schema, name) for name in named))
 
 
-def begins_with_feature(schema: Schema, said: str) -> bool:
-    return re.match(_start(schema), said, re.IGNORECASE) is not None
+def begins_with_feature(schema: Schema, text: str) -> bool:
+    return re.match(_start(schema), text, re.IGNORECASE) is not None
 
 
-def pairs(schema: Schema, said: str) -> Iterator[tuple[int, str]]:
-    """The features that a line tells of, each once, and what it says of each."""
+def pairs(schema: Schema, text: str) -> Iterator[tuple[int, str]]:
+    """The features that a line names, each once, and what it says of each."""
     seen = set[int]()
-    for name, value in _split(schema, said):
-        where = place(schema, name)
-        feature = schema.features[where]
+    for name, value in _split(schema, text):
+        index = position(schema, name)
+        feature = schema.features[index]
         if isinstance(feature, Numeric):  # what follows the comma isn't part of a number
             _, *more = re.split(r"[,;]\s*(?=[^\W\d])", value, maxsplit=1)
             if more:
                 raise _no_feature(schema, more[0])
-        if where in seen:
-            raise ParameterError(f"The line tells of {feature.label} twice. Say it once.")
-        seen.add(where)
-        yield where, value
+        if index in seen:
+            raise ParameterError(f"The line names {feature.label} twice. Name it once.")
+        seen.add(index)
+        yield index, value
 
 
-def _split(schema: Schema, said: str) -> Iterator[tuple[str, str]]:
-    """The names of features in a line, and what stands behind each, up to the next."""
+def _split(schema: Schema, text: str) -> Iterator[tuple[str, str]]:
+    """The names of features in a line, and what follows each, up to the next."""
     start = _start(schema)
     pair = re.compile(
         rf"{QUOTE}(?P<name>{_names(schema)}){QUOTE}"
@@ -100,22 +100,22 @@ def _split(schema: Schema, said: str) -> Iterator[tuple[str, str]]:
         re.IGNORECASE,
     )
     at = 0
-    while at < len(said):
-        found = pair.match(said, at)
+    while at < len(text):
+        found = pair.match(text, at)
         if found is None:
-            raise _no_feature(schema, said[at:])
+            raise _no_feature(schema, text[at:])
         yield found["name"], found["value"]
         at = found.end()
 
 
-def _no_feature(schema: Schema, said: str) -> ParameterError:
+def _no_feature(schema: Schema, text: str) -> ParameterError:
     """The error for a text that should begin with a feature."""
-    name, *_ = re.split(r"\s*[=:]|\s+\W*\d", said)
+    name, *_ = re.split(r"\s*[=:]|\s+\W*\d", text)
     try:
-        place(schema, name)
+        position(schema, name)
     except ParameterError as error:
         return error
-    return ParameterError(f"Can't read {said!r}: expected a feature and its value.")
+    return ParameterError(f"Can't read {text!r}: expected a feature and its value.")
 
 
 def _names(schema: Schema) -> str:
@@ -131,40 +131,40 @@ def _start(schema: Schema) -> str:
     return rf"{QUOTE}(?:{_names(schema)}){QUOTE}(?=\s*[=:]|[\s,;]|$)"
 
 
-def _plain(said: str) -> str:
-    """Without quotes around, and with single spaces."""
-    said = said.strip()
-    return " ".join((said[1:-1] if re.fullmatch(QUOTED, said) else said).split())
+def _plain(text: str) -> str:
+    """Without quotes around it, and with single spaces."""
+    text = text.strip()
+    return " ".join((text[1:-1] if re.fullmatch(QUOTED, text) else text).split())
 
 
 # ---- values -----------------------------------------------------------------------------------
 
 
-def value(feature: Feature, said: str, now: Any) -> float:
-    """A value as it's shown, and as rows have it; `now` is the one it has."""
-    said = _plain(said)
-    if not said:
+def value(feature: Feature, text: str, now: Any) -> float:
+    """A value typed as it's shown, as rows hold it; `now` is the present one."""
+    text = _plain(text)
+    if not text:
         raise ParameterError(
             f"What is {feature.label} now? Such as: "
             f"happened {feature.label} {words.value(feature, now)}"
         )
     if isinstance(feature, Numeric):
-        return _within(feature, number(feature, said, now))
+        return _within(feature, number(feature, text, now))
     levels = feature.levels or ()
     for same in (str, str.casefold):
         for code, level in enumerate(levels):
             spoken = (_plain(str(level)), words.value(feature, level))
-            if same(said) in map(same, spoken):
+            if same(text) in map(same, spoken):
                 return float(code)
     known = [words.value(feature, level) for level in levels]
     raise ParameterError(
-        f"{feature.label} can't be {said!r}: it's one of {listing(known, MOST)}."
-        f"{nearest(said, known)}"
+        f"{feature.label} can't be {text!r}: it's one of {listing(known, MOST)}."
+        f"{nearest(text, known)}"
     )
 
 
-def number(feature: Numeric, said: str, now: Any) -> float:
-    """A number as people write it, in the unit it's shown in, as rows have it.
+def number(feature: Numeric, text: str, now: Any) -> float:
+    """A number as people write it, in the unit it's shown in, as rows hold it.
 
     In per cent, 35, 35% and 35 per cent are the same. 1 and less need the sign: 0.35 may be meant
     as 35%.
@@ -175,11 +175,11 @@ def number(feature: Numeric, said: str, now: Any) -> float:
     0.35
     """
     per_cent = feature.percent or feature.unit.startswith("%")
-    plain = PER_CENT.sub("%", said) if per_cent else said
+    plain = PER_CENT.sub("%", text) if per_cent else text
     found = NUMBER.fullmatch(plain.replace("−", "-"))
     around = set() if found is None else {*f"{found['before']} {found['after']}".casefold().split()}
     if found is None or not around <= _unit(feature):
-        raise _no_number(feature, said, now)
+        raise _no_number(feature, text, now)
     if "+" in (found["sign"], found["number"][0]):
         raise ParameterError(f"Say what {feature.label} is now, not by how much it rose.")
     times = Decimal(str(100 if feature.percent else feature.times))
@@ -187,9 +187,9 @@ def number(feature: Numeric, said: str, now: Any) -> float:
         shown = Decimal((found["sign"] + found["number"]).replace(",", ""))
         raw = float(shown / times)
     except ArithmeticError:
-        raise _no_number(feature, said, now) from None
+        raise _no_number(feature, text, now) from None
     if not math.isfinite(raw):
-        raise _no_number(feature, said, now)
+        raise _no_number(feature, text, now)
     if per_cent and not around and 0 < abs(shown) <= 1:
         either = [words.value(feature, float(meant / times)) for meant in (shown, 100 * shown)]
         raise ParameterError(
@@ -206,11 +206,11 @@ def _unit(feature: Numeric) -> set[str]:
     return {*f"{feature.unit} {one}".casefold().split()}
 
 
-def _no_number(feature: Numeric, said: str, now: Any) -> ParameterError:
+def _no_number(feature: Numeric, text: str, now: Any) -> ParameterError:
     example = words.value(feature, now)
-    several = " Commas go between features." if re.search(r"\d\s.*\d", said) else ""
+    several = " Commas go between features." if re.search(r"\d\s.*\d", text) else ""
     return ParameterError(
-        f"{feature.label} is a number, such as {example}; {said!r} isn't one.{several}"
+        f"{feature.label} is a number, such as {example}; {text!r} isn't one.{several}"
     )
 
 
@@ -220,8 +220,8 @@ def _within(feature: Numeric, raw: float) -> float:
     It may have more digits than plans do, as any row that a person comes with.
     """
     if not feature.limits[0] <= raw <= feature.limits[1]:
-        said = amount(feature, raw)[0]
-        raise ParameterError(f"{feature.label} can't be {said}: {_bounds(feature)}.")
+        shown = amount(feature, raw)[0]
+        raise ParameterError(f"{feature.label} can't be {shown}: {_bounds(feature)}.")
     return raw
 
 

@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from stepladder.table.space import Space
 
 
-def walk(  # noqa: PLR0913, PLR0917  # an option each
+def walk(  # noqa: PLR0913, PLR0917  # one for each option
     model: Annotated[str, MODEL],
     data: Annotated[Path, DATA],
     schema: Annotated[Path, SCHEMA],
     goal: GoalScore = 0.5,
-    person: Annotated[str | None, typer.Option(help="Who of --people it is about.")] = None,
+    person: Annotated[str | None, typer.Option(help="Which of --people it is about.")] = None,
     people: Annotated[Path | None, typer.Option(help="The table that has the person.")] = None,
     identity: Identity = None,
     row: Annotated[
@@ -79,11 +79,11 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
 ) -> None:
     """Walk with one person: offers, what they took or what happened, and offers from there.
 
-    In a terminal it asks; else it reads a command a line from stdin, and stops at one that it
-    can't follow. Each event is kept as it happens, so that the walk can be resumed.
+    In a terminal it asks; else it reads one command per line from stdin, and stops at one that
+    it can't follow. Each event is kept as it happens, so that the walk can be resumed.
     """
     from stepladder.cli.session import Session
-    from stepladder.cli.typed import place as place_of
+    from stepladder.cli.typed import position
     from stepladder.files import check_place
     from stepladder.methods.step import StEP
     from stepladder.privacy.pay import PayPerDirection
@@ -92,24 +92,24 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
     if resume is not None:
         if person is not None or row is not None:
             raise typer.BadParameter("--resume says who it is; leave out --person and --row.")
-        people = None  # who resumes a walk needn't take it out of the rest of the command
+        people = None  # so that it needn't be taken out of a command that resumes a walk
     if (person is None) != (people is None):
         raise typer.BadParameter("--person and --people come together: who, and in which table.")
     if sum(given is not None for given in (person, row, resume)) != 1:
         raise typer.BadParameter(
             "A walk is about one person: give --person and --people, --row, or --resume."
         )
-    place = save or resume
+    file = save or resume
     if save is not None and save != resume:
         not_read_from("--save", save, model, data, people, schema, row, ledger, bought)
         if save.exists():
             raise ResultError(f"{str(save)!r} is there already; go on with it by --resume {save}.")
-    if epsilon is not None and place is not None and ledger is None:
+    if epsilon is not None and file is not None and ledger is None:
         raise typer.BadParameter(
             "A walk that is kept needs --ledger: what it spent has to be kept too."
         )
     begun = None if resume is None else _text(resume, "walk")
-    told = None if row is None else _row(row)
+    start = None if row is None else _row(row)
     inputs = Inputs.read(
         model=model,
         data=data,
@@ -122,34 +122,34 @@ def walk(  # noqa: PLR0913, PLR0917  # an option each
         trust=trust,
         trust_pickle=trust_pickle,
     )
-    locked = [inputs.rules.names[place_of(inputs.rules, name)] for name in names(lock)]
+    locked = [inputs.rules.names[position(inputs.rules, name)] for name in names(lock)]
     rows = inputs.rows()
     space = inputs.space(rows, public=private)
     if person is not None:
-        told = _person(inputs, space, identity, person)
-    elif row is not None and told is not None:
-        _check_row(told, inputs.rules, row)
-        say_aside(row, inputs.rules.set_aside(told))
-    if place is not None:
-        check_place(place)
+        start = _person(inputs, space, identity, person)
+    elif row is not None and start is not None:
+        _check_row(start, inputs.rules, row)
+        say_aside(row, inputs.rules.set_aside(start))
+    if file is not None:
+        check_place(file)
     paid = PayPerDirection(budget_of(epsilon, delta, ledger), saved=bought) if private else None
-    _say_paid_again(paid, place)
+    _say_paid_again(paid, file)
     step = method_of("step", paths, paid)
     assert isinstance(step, StEP)
     inputs.fit(step, space, rows)
     del rows  # there may be many, and a walk may take an hour
     try:
-        walked = step.walk(told) if begun is None else step.resume(begun)
+        walked = step.walk(start) if begun is None else step.resume(begun)
     except ResultError as error:
         raise ResultError(f"{str(resume)!r}: {error}") from error
     for name in locked:
         walked.lock(name)
-    raise typer.Exit(Session(step, walked, place).run())
+    raise typer.Exit(Session(step, walked, file).run())
 
 
-def _say_paid_again(paid: PayPerDirection | None, place: Path | None) -> None:
+def _say_paid_again(paid: PayPerDirection | None, file: Path | None) -> None:
     """Say what resuming a walk that is kept will cost, where it needn't."""
-    if paid is not None and paid.saved is None and place is not None:
+    if paid is not None and paid.saved is None and file is not None:
         typer.echo(
             "Without --bought FILE, the clusters that offers lead to are paid for again whenever "
             "this walk is resumed.",

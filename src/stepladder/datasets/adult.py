@@ -1,7 +1,7 @@
 """People in the United States census of 1994: who earned more than 50,000 dollars (1), who not (0).
 
 The table is UCI's training file followed by its test file. The schema is written by hand, its
-levels after UCI's documentation, in the order of the alphabet.
+levels after UCI's documentation, in alphabetical order.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ SCHEMA = Schema(
         Categorical("relationship", levels=RELATIONSHIPS, change="never"),
         Categorical("race", levels=RACES, change="never"),
         Categorical("sex", levels=["Female", "Male"], change="never"),
-        # Dollars in a year. Most people sell nothing, and few gain more than a car costs.
+        # Dollars a year. Most people sell nothing, and few gain more than a car costs.
         Numeric(
             "capital-gain",
             integer=True,

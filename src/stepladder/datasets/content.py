@@ -3,12 +3,12 @@
 The checksum is the SHA-256 of the columns in the published order, each as
 - its name and kind in UTF-8, each followed by a zero byte, and the number of rows;
 - whole numbers: the numbers;
-- numbers: billionths, rounded to whole ones, -2**63 where missing. (No table has more than nine
+- numbers: billionths, rounded to whole numbers, -2**63 where missing. (No table has more than nine
   decimals or a number above nine million; two ways of reading a decimal may differ in the last
   bit, but not in billionths.)
 - text: the sorted distinct texts in UTF-8, each followed by a zero byte, then for each row the
   position of its text among them, -1 where missing.
-All numbers of the form are 64-bit, little-endian. The order of the rows counts: splits depend
+All these numbers are 64-bit, little-endian. The order of the rows counts: splits depend
 on it.
 """
 
@@ -44,7 +44,7 @@ def verified(frame: pd.DataFrame, table: PublishedTable, where: str, way_out: st
         except (ValueError, TypeError) as error:
             raise DatasetError(
                 f"{where} isn't the table {table.name!r}: the column {name!r} should hold "
-                f"{_SAID[kind]}, but {error}. {way_out}"
+                f"{_CALLED[kind]}, but {error}. {way_out}"
             ) from error
     made = pd.DataFrame(columns)
     got = checksum(made, table.columns)
@@ -70,14 +70,14 @@ def checksum(frame: pd.DataFrame, columns: Mapping[str, Kind]) -> str:
             codes, seen = pd.factorize(frame[name])
             levels = sorted(map(str, seen))
             digest.update("".join(f"{level}\0" for level in levels).encode())
-            place = {level: i for i, level in enumerate(levels)}
-            # The last place is where -1, a missing text, looks.
-            numbers = np.array([*(place[str(level)] for level in seen), -1])[codes]
+            code_of = {level: i for i, level in enumerate(levels)}
+            # The last one is where -1, the code of a missing text, looks.
+            numbers = np.array([*(code_of[str(level)] for level in seen), -1])[codes]
         digest.update(numbers.astype("<i8").tobytes())
     return digest.hexdigest()
 
 
-_SAID = {"whole": "whole numbers", "number": "numbers", "text": "text"}
+_CALLED = {"whole": "whole numbers", "number": "numbers", "text": "text"}
 
 
 def _wrong_columns(frame: pd.DataFrame, expected: Mapping[str, Kind]) -> str:

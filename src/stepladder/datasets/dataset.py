@@ -56,7 +56,7 @@ class OpenML:
     data_id: int
     arrange: Callable[[pd.DataFrame], pd.DataFrame]
     by_hand: str
-    """What to take from the page that publishes the table, for who can't reach OpenML."""
+    """What to take from the page that publishes the table, for those who can't reach OpenML."""
 
     @property
     def name(self) -> str:
@@ -98,7 +98,7 @@ class Dataset:
     schema: Schema
     provenance: Provenance
     groups: pd.DataFrame | None = None
-    """What an audit can compare people by and a model shouldn't see, a row for each of `rows`;
+    """What an audit can compare people by and a model shouldn't see, one row for each of `rows`;
     None where the rows hold all there is."""
 
     def __len__(self) -> int:

@@ -28,7 +28,7 @@ def fetched(
     """The checked table. `places` are where it was looked for in vain, for the error."""
     way_out = _by_hand(table, source, places)
     try:
-        # scikit-learn doesn't tell how much has arrived.
+        # scikit-learn doesn't say how much has arrived.
         with Bar(f"Downloading {table.name} from OpenML") if progress else nullcontext():
             _knock()
             frame = _fetch(source.data_id)
@@ -64,14 +64,14 @@ def _fetch(data_id: int) -> pd.DataFrame:
     from sklearn.datasets import fetch_openml
 
     with warnings.catch_warnings():
-        # Of retries and of superseded versions; the checksum settles what came.
+        # They're about retries and superseded versions; the checksum settles what came.
         warnings.simplefilter("ignore")
         bunch = fetch_openml(
             data_id=data_id,
             as_frame=True,
             parser="pandas",
             # All as text: up to scikit-learn 1.9, numbers that OpenML calls nominal can't be read
-            # with pandas 3.1 (scikit-learn's pull request 34902). Ours sorts out what is a number.
+            # with pandas 3.1 (scikit-learn's pull request 34902). Our check finds the numbers.
             read_csv_kwargs={"dtype": str},
             cache=False,  # a checked table is kept in our own folder
             n_retries=1,

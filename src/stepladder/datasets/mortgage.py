@@ -32,7 +32,7 @@ NO_YES = ["no", "yes"]
 
 SCHEMA = Schema(
     [
-        # A month's income of the household. Nobody is advised to earn less. Most households that
+        # The household's monthly income. Nobody is advised to earn less. Most households that
         # bought a home had 12,000 to 144,000 dollars a year.
         Numeric(
             "income",
@@ -42,7 +42,7 @@ SCHEMA = Schema(
             typical=(1_000, 12_000),
             unit="$ a month",
         ),
-        # A month's cost of the home: a lower rate, a longer term, cheaper insurance. The table's
+        # The monthly cost of the home: a lower rate, a longer term, cheaper insurance. The table's
         # lowest is $154, so no plan goes below $150. Lenders ask for 28 per cent of the income at
         # most, which is what is typical here.
         Numeric(
@@ -54,7 +54,7 @@ SCHEMA = Schema(
             label="housing costs",
             unit="$ a month",
         ),
-        # A month's payments on other debts: can be paid off, and no plan says to borrow more.
+        # Monthly payments on other debts: can be paid off, and no plan says to borrow more.
         # Lenders ask for 36 per cent of the income at most for all debts, so 8 are left for these.
         Numeric(
             "other_debts",
@@ -128,7 +128,7 @@ def _read() -> pd.DataFrame:
 
 def _clean(raw: pd.DataFrame) -> Cleaned:
     raw = raw.dropna(subset=["unit", "dep"])
-    # "Too little history to tell" (63 rows) has no place on a ladder from bad to good, and all
+    # "Too little history to tell" (63 rows) fits nowhere on a ladder from bad to good, and all
     # obligations can't be less than the housing cost that is part of them (9 rows).
     raw = raw[(raw["cons"] != 4) & (raw["obrat"] >= raw["hrat"])]
     income = raw["atotinc"] + raw["cototinc"]
@@ -165,7 +165,7 @@ def _clean(raw: pd.DataFrame) -> Cleaned:
 
 def _named(position: dict[int, int], levels: list[str]) -> dict[int, str]:
     """The table's codes by name, given where each stands among the levels."""
-    return {code: levels[place] for code, place in position.items()}
+    return {code: levels[index] for code, index in position.items()}
 
 
 TABLE = PublishedTable(

@@ -6,7 +6,7 @@ from stepladder.datasets.mortgage import SCHEMA
 from stepladder.words.plans import Plan, value
 
 CHOICE = 30
-"""Among how many of the most readable plans those of different kinds are chosen."""
+"""How many of the most readable plans those of different kinds are chosen from."""
 
 
 def instructive(plans: list[Plan], count: int) -> list[Plan]:

@@ -116,7 +116,7 @@ def summary(demo: Demo, made: list[Plan]) -> Panel:
         (
             "Time for all routes",
             f"{demo.seconds:.1f} s",
-            f"{1000 * demo.seconds / max(rejected, 1):.0f} ms a person",
+            f"{1000 * demo.seconds / max(rejected, 1):.0f} ms per person",
         ),
     ]
     grid = Table.grid(padding=(0, 2))
@@ -130,8 +130,8 @@ def summary(demo: Demo, made: list[Plan]) -> Panel:
     )
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f}%" if whole else ""
+def _share(part: int, total: int) -> str:
+    return f"{100 * part / total:.0f}%" if total else ""
 
 
 def _spread(counts: list[int]) -> tuple[str, str]:
@@ -141,7 +141,7 @@ def _spread(counts: list[int]) -> tuple[str, str]:
 
 
 def page(plan: Plan) -> Panel:
-    """One person's plan: the nearest route in full, the others in a line each."""
+    """One person's plan: the nearest route in full, the others in one line each."""
     first, *others = plan.routes
     parts: list[Any] = [
         Text(situation(plan)),
@@ -192,8 +192,8 @@ def _scored(reached: float) -> Text:
 
 
 def show(people: int, seed: int, file: Path | None, width: int | None) -> None:
-    """Print the page, with the plans of so many people, and write the report to a file."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # who can't draw a box still gets words
+    """Print the page, with the plans of `people` of them, and write the report to a file."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # where no box can be drawn, words still show
         sys.stdout.reconfigure(errors="replace")
     console = Console(highlight=False)
     console.width = width or min(console.width, WIDEST)
@@ -208,12 +208,12 @@ def show(people: int, seed: int, file: Path | None, width: int | None) -> None:
         "rule of the schema in src/stepladder/datasets/mortgage.py."
     )
     if file is not None:
-        whole = report(
+        text = report(
             demo.result,
             groups=demo.groups,
             title="Mortgage applications in Boston, 1990",
             model=pickle.dumps(demo.model),
             data=demo.train,
         )
-        write(whole, file)
-        console.print(f"The whole of it, as a report: {file}")
+        write(text, file)
+        console.print(f"All of it, as a report: {file}")

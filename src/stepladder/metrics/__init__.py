@@ -1,9 +1,11 @@
 """What recourse is worth: pure functions of paths.
 
-people.py     the metrics: one value per person, and their mean; paths.py is what they are read off
-groups.py     what groups of people are compared by, read off members.py
-fairness.py   six notions of fairness between them
-intervals.py  how sure such numbers are
+paths.py      the paths of many people as arrays, and their distances
+people.py     the metrics, each with a value per person
+members.py    people in groups, as they are and drawn again
+groups.py     the measures of a group
+intervals.py  how sure a value is
+fairness.py   groups compared
 
 >>> sorted(name for name, metric in METRICS.items() if not metric.higher_is_better)[:2]
 ['distance_to_positives', 'l2_distance']

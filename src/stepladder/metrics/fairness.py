@@ -7,7 +7,7 @@ subgroup G of people who were turned down, eff(A, G) is the share of G for whom 
 a yes, and two protected groups are compared inside each subgroup. Here nobody shares actions: a
 person is offered paths of their own, and what recourse costs them is the distance of the nearest
 one that reaches the goal. So "an action in A works for x" becomes "a path of x reaches the goal"
-(the paper's micro view; its macro view, one action for a whole group, has no counterpart), and
+(the paper's micro view; its macro view, one action for all of a group, has no counterpart), and
 crossed groups are compared with one another. Each measure says what its notion turns into.
 """
 
@@ -36,7 +36,7 @@ NOTIONS = {
     "fair_effectiveness_cost_trade_off": "trade_off",
     "equal_conditional_mean_recourse": "mean_cost",
 }
-"""The paper's six notions of fair recourse, and the gap that says how far each is from true."""
+"""The paper's six notions of fair recourse, and the gap that says how far each is from holding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class Comparison:
     """What groups are offered, and how far they lie apart."""
 
     counts: dict[str, Counts]
-    """(g,) how many there are of all "people", of who "asked", and of who "reached" """
+    """(g,) how many "people" there are, how many "asked", and how many "reached" """
     measured: dict[str, Measured]
     """of every measure, by its name"""
     gaps: dict[str, list[Gap]]
@@ -139,7 +139,7 @@ class _Set:
 
     @classmethod
     def among(cls, counts: Counts, smallest: int) -> list[_Set]:
-        """Of groups (g,) of so many people: the large ones, if there are others too, and all."""
+        """Of groups of `counts` (g,) people: the large ones, if there are others too, and all."""
         every, large = np.flatnonzero(counts), np.flatnonzero(counts >= smallest)
         has_small = len(large) < len(every)
         return [
@@ -156,7 +156,7 @@ class _Set:
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
-    """A measure that is a share of so many people, (g,) each."""
+    """A measure (g,) that is a share of `counts` (g,) people."""
 
     values: Values
     counts: Counts
@@ -165,7 +165,7 @@ class _Shares:
         return Measured(self.values, *intervals.wilson(self.values, self.counts))
 
     def sure(self, pair: tuple[int, int], pairs: int) -> tuple[Interval, Interval]:
-        """The intervals of the difference and the ratio of two groups, of so many pairs."""
+        """The intervals of the difference and the ratio of two groups, one of `pairs` pairs."""
         both = list(pair)
         lows, highs = intervals.wilson(self.values[both], self.counts[both], pairs)
         known = [(float(p), float(q)) for p, q in (self.values[both], lows, highs)]
@@ -174,7 +174,7 @@ class _Shares:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Any other measure, (g,), of so many people, and what people drawn again gave, (g, b)."""
+    """Any other measure (g,) of `counts` (g,) people, and what people drawn again gave, (g, b)."""
 
     values: Values
     counts: Counts
@@ -189,7 +189,7 @@ class _Drawn:
         return Measured(self.values, np.maximum(low, 0.0), high)  # none of them is ever negative
 
     def sure(self, pair: tuple[int, int], pairs: int) -> tuple[Interval, Interval]:
-        """The intervals of the difference and the ratio of two groups, of so many pairs."""
+        """The intervals of the difference and the ratio of two groups, one of `pairs` pairs."""
         low, high = (self.draws[code] for code in pair)
         if not (intervals.says_something(low) and intervals.says_something(high)):
             return UNKNOWN, UNKNOWN
@@ -225,13 +225,13 @@ def _gap(measure: _Shares | _Drawn, among: _Set) -> Gap:
 
 
 def _apart(low: Values, high: Values) -> Values:
-    """The difference; 0 for equals, though both be infinite."""
+    """The difference; 0 for equals, even if both are infinite."""
     with np.errstate(invalid="ignore"):
         return np.where(low == high, 0.0, high - low)
 
 
 def _relation(low: Values, high: Values) -> Values:
-    """The ratio; 1 for equals, though both be 0 or infinite."""
+    """The ratio; 1 for equals, even if both are 0 or infinite."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(low == high, 1.0, low / high)
 
@@ -246,7 +246,7 @@ class _Curves:
     among: _Set
     costs: Values
     """(m,) every cost at which a curve rises"""
-    places: list[NDArray[np.intp]]
+    counts: list[NDArray[np.intp]]
     """(m,) for each group, how many of its people have a path of that cost or less"""
     shares: list[Values]
     """(m,) for each group, that as a share of those who asked"""
@@ -255,9 +255,9 @@ class _Curves:
     def of(cls, groups: list[Group], among: _Set) -> _Curves:
         kept = [groups[code] for code in among.groups]
         costs = np.unique(np.concatenate([np.empty(0), *(group.cost for group in kept)]))
-        places = [np.searchsorted(group.cost, costs, side="right") for group in kept]
-        shares = [place / group.asked[0] for group, place in zip(kept, places, strict=True)]
-        return cls(among, costs, places, shares)
+        counts = [np.searchsorted(group.cost, costs, side="right") for group in kept]
+        shares = [count / group.asked[0] for group, count in zip(kept, counts, strict=True)]
+        return cls(among, costs, counts, shares)
 
     @property
     def can_differ(self) -> bool:
@@ -270,9 +270,9 @@ class _Curves:
         some = slice(None, None, -(-len(self.costs) // GRID))
         shape = (len(drawn[0].asked), len(self.costs[some]))
         top, bottom = np.full(shape, -np.inf), np.full(shape, np.inf)
-        for code, places, own in zip(self.among.groups, self.places, self.shares, strict=True):
+        for code, counts, own in zip(self.among.groups, self.counts, self.shares, strict=True):
             group = drawn[code]
-            upto = np.concatenate([np.zeros((shape[0], 1)), group.upto], axis=1)[:, places[some]]
+            upto = np.concatenate([np.zeros((shape[0], 1)), group.upto], axis=1)[:, counts[some]]
             share = np.divide(upto, np.maximum(group.asked, 1.0)[:, None], out=upto)
             share -= own[some]
             share[group.asked == 0] = 0.0  # the draw left the group out
@@ -294,7 +294,7 @@ class _Curves:
         where = int(apart.argmax())
         gap, there = float(apart[where]), shares[:, where]
         first, last = int(there.argmin()), len(there) - 1 - int(there[::-1].argmax())
-        # a curve that rises but once, from nobody to everyone, is the same in every draw
+        # a curve that rises only once, from nobody to everyone, is the same in every draw
         is_known = all(((shares[i] > 0) & (shares[i] < 1)).any() for i in (first, last))
         off = intervals.percentile(strayed, 1 - 2 * intervals.TAIL)
         return self.among.gap(

@@ -1,7 +1,7 @@
 """Recourse by group: what each group of people is offered.
 
 A measure has a value for each group, NaN where it says nothing of it. Five of them serve notions
-of fair recourse (`stepladder.metrics.fairness`), and say what the paper has in their place.
+of fair recourse (`stepladder.metrics.fairness`), and say what the paper has instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Measure:
     of: Callable[[Group], Values]
     """a value (b,) for each weighting of a group"""
     over: str
-    """whose number makes it sure: that of all "people", of who "asked", or of who "reached" """
+    """whose number makes it sure: all "people", those who "asked", or those who "reached" """
     is_share: bool
     higher_is_better: bool
 
@@ -101,8 +101,8 @@ def choice(group: Group) -> Values:
 def within_budget(group: Group) -> Values:
     """Equal effectiveness within budget. The paper: eff(A_c, G), where A_c holds the actions of
     cost at most c. Here: the share, of those who asked, with a path of cost at most `budget`."""
-    place = int(np.searchsorted(group.cost, group.budget, side="right"))
-    return _ratio(group.within(place), group.asked)
+    near = int(np.searchsorted(group.cost, group.budget, side="right"))
+    return _ratio(group.within(near), group.asked)
 
 
 @_measure("asked")
@@ -111,8 +111,8 @@ def cost_of_effectiveness(group: Group) -> Values:
     smallest cost at which a share `effectiveness` of those who asked has a path; infinite where
     no cost is enough."""
     wanted = group.effectiveness * group.asked[:, None] - ROUNDING
-    place = (group.upto < wanted).sum(axis=1)
-    return np.where(group.asked > 0, np.append(group.cost, np.inf)[place], np.nan)
+    index = (group.upto < wanted).sum(axis=1)
+    return np.where(group.asked > 0, np.append(group.cost, np.inf)[index], np.nan)
 
 
 def by_group(people: People) -> dict[str, Values]:

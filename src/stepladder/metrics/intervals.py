@@ -38,7 +38,7 @@ def same(first: float, second: float) -> bool:
 
 
 def wilson(share: Values, count: Counts, pairs: int = 1) -> tuple[Values, Values]:
-    """The ends (g,) for shares (g,) of so many people (Wilson 1927); NaN for a share of nobody.
+    """The ends (g,) for shares (g,) of `count` people (Wilson 1927); NaN for a share of nobody.
 
     With more `pairs` than one, wide enough that all of them hold at once (Bonferroni).
 
@@ -88,7 +88,7 @@ def between(draws: Values, centre: float, count: int, pairs: int = 1) -> Interva
     """Where a value that rests on `count` people, two or more, lies; `draws` (b,) are of it.
 
     Its ends are the 2.5th and 97.5th percentile, stretched away from the centre by as much as
-    Student's t, of so many people and of all `pairs` at once (Bonferroni), is wider than the
+    Student's t, for that many people and all `pairs` at once (Bonferroni), is wider than the
     normal curve. A centre that is infinite has percentiles further out instead.
     """
     reach = np.sqrt(count / (count - 1)) * students(TAIL / pairs, count - 1)

@@ -29,7 +29,7 @@ class People:
     """(n,) their group, from 0 to groups - 1"""
     groups: int
     asked: NDArray[np.bool_]
-    """(n,) False for who met the goal already, and asked for nothing"""
+    """(n,) False for those who met the goal already, and asked for nothing"""
     cost: Values
     """(n,) the distance of the nearest path that reaches; NaN or infinite where none does"""
     steps: Values
@@ -87,9 +87,9 @@ class Group:
         """(b,) how many have a path."""
         return self.within(len(self.cost))
 
-    def within(self, place: int) -> Values:
-        """(b,) how many are among the nearest `place`."""
-        return self.upto[:, place - 1] if place else np.zeros(len(self.asked))
+    def within(self, near: int) -> Values:
+        """(b,) how many there are of the nearest `near`."""
+        return self.upto[:, near - 1] if near else np.zeros(len(self.asked))
 
 
 def once(people: People) -> list[Group]:

@@ -75,9 +75,9 @@ def nearest_l2_distance(paths: Paths) -> Values:
     return np.where(np.isfinite(nearest), nearest, np.nan)
 
 
-@_metric("way walked along a path")
+@_metric("length of a path, step by step")
 def path_length(paths: Paths) -> Values:
-    """Σ ‖xⁱ - xⁱ⁻¹‖: the way walked."""
+    """Σ ‖xⁱ - xⁱ⁻¹‖: the lengths of the steps of a path, added up."""
     return _mean_where(paths.lengths, paths.reached)
 
 
@@ -154,7 +154,7 @@ def _apart(paths: Paths) -> Values:
 
 
 def _mean_where(values: Values | NDArray[np.int64], where: NDArray[np.bool_]) -> Values:
-    """(n,) row means of (n, j) values, counting only where told; NaN for a row with none."""
+    """(n,) row means of (n, j) values, counting only those in `where`; NaN for a row with none."""
     return _ratio(np.where(where, values, 0.0).sum(axis=1), where.sum(axis=1).astype(np.float64))
 
 

@@ -1,8 +1,8 @@
-"""What came of it.
+"""What a method found, and where it came from.
 
 path.py        one route, as data
-offer.py       the next step of one, as a walk offers it
+offer.py       the next step of a path, as a walk offers it
 recourse.py    the paths of many people, as frames
 archive/       the same in a file
-provenance.py  what it was made from
+provenance.py  fingerprints of what it was made from
 """

@@ -45,7 +45,7 @@ class Offer:
 
 
 def _number(value: Any) -> str:
-    """A value as people write it: thousands apart, no more digits than it has."""
+    """A value as people write it: thousands separated, no more digits than it has."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return exact(value)

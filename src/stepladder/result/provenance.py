@@ -42,8 +42,8 @@ def model_hash(model: str | File | bytes) -> str:
 def data_hash(frame: Frame) -> str:
     """The SHA-256 of a frame's columns and rows in their order; its index doesn't count.
 
-    A pandas, a polars and a PyArrow frame of the same content have the same. The form is that of
-    `stepladder.datasets.content`: whole numbers as such, all else by what it's written as.
+    Pandas, polars and PyArrow frames of the same content have the same hash. The form is that of
+    `stepladder.datasets.content`: whole numbers as they are, everything else as text.
     """
     table = frames.read(frame)
     columns: dict[str, pd.Series] = {}

@@ -30,10 +30,10 @@ from stepladder.table.frames import Frame, Template
 from stepladder.table.space import Floats, Space
 
 SHOWN = 10
-"""How many people a notebook shows."""
+"""How many people a notebook shows at most."""
 
 TAKEN = ("person", "path", "step", "outcome", "score", "distance", "steps")
-"""Names of result columns; a feature of such a name is shown with an underscore behind it."""
+"""Names of result columns; a feature with such a name is shown with an underscore after it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class Recourse:
         for i in range(min(len(found), SHOWN)):
             slot, outcome, _ = found[i]
             path = self.routes[i][slot or 0]
-            today, end = (score(self.goal, path.scores[place]) for place in (0, -1))
+            today, end = (score(self.goal, path.scores[step]) for step in (0, -1))
             known = [self.people[i], outcome.value, today]
             if slot is None:
                 rows.append([*known, "", "", "", ""])
@@ -158,7 +158,7 @@ class Recourse:
 
     @cached_property
     def status(self) -> Frame:
-        """One row a person: outcome, reason, and the nearest path that reaches the goal."""
+        """One row per person: outcome, reason, and the nearest path that reaches the goal."""
         best = [self.best_at(i) for i in range(len(self.people))]
         return self._plain(
             {
@@ -170,7 +170,7 @@ class Recourse:
         )
 
     def best_at(self, index: int) -> tuple[int | None, Outcome, str]:
-        """The nearest successful path of the person at a index, an outcome and a reason."""
+        """The nearest successful path of the person at an index, an outcome and a reason."""
         routes = self.routes[index]
         reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
         if not reached:
@@ -178,24 +178,24 @@ class Recourse:
             return None, nearest.outcome, nearest.reason
         slot = min(reached, key=lambda s: routes[s].distance)
         missed = [f"path {s}: {path.reason}" for s, path in enumerate(routes) if s not in reached]
-        said = f"{len(reached)} of {len(routes)} paths reach {self.goal}"
-        return slot, Outcome.REACHED, "; ".join([said, *missed])
+        found = f"{len(reached)} of {len(routes)} paths reach {self.goal}"
+        return slot, Outcome.REACHED, "; ".join([found, *missed])
 
     def index_of(self, person: Hashable) -> int:
         """Where a person stands in the result, by what the caller's index calls them.
 
-        A text is no number, though it reads like one, and a truth is none though it equals one.
+        Text isn't a number even if it reads like one, nor is True, though it equals 1.
         """
         person = person.item() if isinstance(person, np.generic) else person
         if not isinstance(person, Hashable):
             raise ParameterError(f"person must be one label of the caller's index; got {person!r}.")
         people = pd.Index(self.people).tolist()  # NumPy's own would turn dates into numbers
-        is_truth = isinstance(person, bool)
+        is_bool = isinstance(person, bool)
         found = [
             i
             for i, label in enumerate(people)
             if (label == person or (label != label and person != person))  # noqa: PLR0124  # NaN
-            and isinstance(label, bool) == is_truth
+            and isinstance(label, bool) == is_bool
         ]
         if not found:
             raise ParameterError(
@@ -220,7 +220,7 @@ class Recourse:
         return self.choices_at(self.index_of(person))
 
     def choices_at(self, index: int) -> list[int]:
-        """`choices` of the person at a index."""
+        """`choices` of the person at an index."""
         routes, chosen = self.routes[index], list[int]()
         reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
         moved = [path.values[-1] - path.values[0] for path in routes]
@@ -230,7 +230,7 @@ class Recourse:
                 chosen.append(slot)
         return chosen
 
-    # ---- figures --------------------------------------------------------------------------
+    # ---- metrics --------------------------------------------------------------------------
 
     def metrics(self) -> Frame:
         """Success, distance, diversity and the rest (see `stepladder.metrics`) as one row.

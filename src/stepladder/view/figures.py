@@ -77,26 +77,27 @@ MIM_ACCEPTED = np.array([
 # fmt: on
 
 
-def _curve(places: int) -> Floats:
+def _curve(count: int) -> Floats:
     """The boundary of figures 1 to 3."""
-    x = np.linspace(0, 5.4, places)
+    x = np.linspace(0, 5.4, count)
     return np.column_stack([x, 5 * np.cos((x - 1.5) / 2.5)])
 
 
 BOUNDARY = _curve(55)
 UPRIGHT = np.array([(5.0, 0.0), (5.0, 10.0)])
 
-Place = tuple[float, float]
+Position = tuple[float, float]
+"""Where something lies in a drawing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Arrow:
-    """A direction at a place, and the arrow that the paper draws for it, from where to where."""
+    """A direction, and the arrow that the paper draws for it, by its two ends."""
 
     name: str
-    start: Place
+    start: Position
     toward: Floats
-    paper: tuple[Place, Place] | None = None
+    paper: tuple[Position, Position] | None = None
     length: float = LENGTH
 
     @property
@@ -113,7 +114,7 @@ class Arrow:
         return abs((self.angle - drawn + 180) % 360 - 180)
 
     @property
-    def end(self) -> Place:
+    def end(self) -> Position:
         unit = self.toward / np.linalg.norm(self.toward)
         return self.start[0] + self.length * unit[0], self.start[1] + self.length * unit[1]
 
@@ -126,8 +127,8 @@ class Panel:
     rejected: Floats
     accepted: Floats
     boundary: Floats
-    places: tuple[Place, ...]
-    """where the person stands, one place after the other"""
+    positions: tuple[Position, ...]
+    """where the person stands, one after the other"""
     arrows: tuple[Arrow, ...] = ()
 
 
@@ -150,8 +151,8 @@ def loan() -> Figure:
     first, second = _toward(person, accepted, clusters=2)
     path = (person, (4.0, 1.0), (6.0, 2.5))
     legs = tuple(
-        Arrow("", place, _toward(place, accepted, clusters=2)[0], drawn, length=2.2)
-        for place, drawn in zip(
+        Arrow("", start, _toward(start, accepted, clusters=2)[0], drawn, length=2.2)
+        for start, drawn in zip(
             path[:2], [((1.9, 1.0), (3.7, 1.0)), ((4.3, 1.2), (5.7, 2.2))], strict=True
         )
     )
@@ -240,22 +241,22 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 """Each figure by the name of its file."""
 
 
-def _toward(place: Place, accepted: Floats, clusters: int = 1) -> Floats:
+def _toward(start: Position, accepted: Floats, clusters: int = 1) -> Floats:
     """StEP's directions (clusters, 2), that to the lowest cluster first."""
     labels = partition(accepted, clusters, None, random_state=0)
-    found = directions(np.array(place), accepted, ALPHA, clusters=labels)
+    found = directions(np.array(start), accepted, ALPHA, clusters=labels)
     heights = [accepted[labels == c, 1].mean() for c in range(clusters)]
     ordered: Floats = found[np.argsort(heights)].astype(np.float64)
     return ordered
 
 
-def _mim(place: Place) -> Floats:
+def _mim(start: Position) -> Floats:
     """MIM's direction, over the distances of the drawing."""
     schema = Schema([Numeric("score"), Numeric("balance")])
     rows = pd.DataFrame(np.concatenate([MIM_REJECTED, MIM_ACCEPTED]), columns=["score", "balance"])
     space = Space(schema, Template.of(rows), np.zeros(2), np.ones(2))
     method = MIM(alpha=ALPHA).fit(rows, _right_of_five, space=space)
-    toward: Floats = method.directions(np.array([place]))[0]
+    toward: Floats = method.directions(np.array([start]))[0]
     return toward
 
 
@@ -284,16 +285,16 @@ def _panel(shown: Panel, side: float) -> Chart:
         "x": quantity("x", scale=scale, axis=bare, title="Credit score"),
         "y": quantity("y", scale=scale, axis=bare, title="Bank balance"),
     }
-    along = {**at, "order": quantity("place")}
+    along = {**at, "order": quantity("order")}
 
-    def frame(places: Any) -> pd.DataFrame:
-        rows = pd.DataFrame(np.reshape(places, (-1, 2)), columns=["x", "y"])
-        return rows.assign(place=range(len(rows)))
+    def frame(positions: Any) -> pd.DataFrame:
+        rows = pd.DataFrame(np.reshape(positions, (-1, 2)), columns=["x", "y"])
+        return rows.assign(order=range(len(rows)))
 
     edge = {"color": QUIET, "strokeDash": [5, 4], "strokeWidth": 1.5, "clip": True}
     point = {"size": 45, "opacity": 1}
     ring = {"filled": False, "color": INK, "strokeWidth": 2.5, "size": 110, "opacity": 1}
-    person = frame(shown.places)
+    person = frame(shown.positions)
     layers = [
         marked(frame(shown.boundary), "line", along, **edge),
         marked(frame(shown.rejected), "point", at, shape="cross", color="#b5541c", **point),
@@ -339,7 +340,7 @@ def _arrow(arrow: Arrow, scale: dict[str, Any]) -> list[Chart]:
 
 
 def write(folder: str | File, *, width: float = WIDTH) -> list[File]:
-    """The four figures as SVG files in a folder that is there."""
+    """The four figures as SVG files in a folder that exists."""
     files = []
     for name, figure in FIGURES.items():
         file = File(folder) / f"{name}.svg"

@@ -3,7 +3,7 @@
 The reasons are read off the routes that were found: what most of them change, and whether that is
 enough by itself. They say what would lead to another answer, not how things came to be as they are.
 
-Every route is told in a sentence, and as a table of its steps while these aren't too many, so that
+Every route is given in a sentence, and as a table of its steps unless these are too many, so that
 a letter usually prints on one page. Where names are long it may take another.
 """
 
@@ -27,7 +27,7 @@ MAIN = 4
 """How many reasons a letter gives, at most."""
 
 ROWS = 14
-"""Rows that the tables of a letter have, all together: with these it usually is one page."""
+"""Rows that the tables of a letter have, all together: so it's usually one page."""
 
 SEARCHED = frozenset({Outcome.UNREACHABLE, Outcome.STALLED, Outcome.STEP_LIMIT})
 """Outcomes of a search that went to its end and found no route."""
@@ -120,24 +120,24 @@ def _reason(feature: Feature, plan: words.Plan, count: int, alone: int) -> str:
 def _tables(plan: words.Plan, with_score: bool) -> list[PageTable | None]:
     """The steps of each route, where they're several and not too many.
 
-    Of the nearest route the first steps are told, at least.
+    Of the nearest route at least the first steps are shown.
     """
     tables: list[PageTable | None] = []
     left = ROWS
     for route in plan.routes:
-        count, fits = len(route.steps), left - 2  # the head and today take a row each
-        is_told = count > 1 and (count <= fits or not tables)
-        tables.append(_table(plan, route, min(count, fits), with_score) if is_told else None)
-        left -= min(count, fits) + 2 if is_told else 0
+        count, fits = len(route.steps), left - 2  # the head and today take one row each
+        is_shown = count > 1 and (count <= fits or not tables)
+        tables.append(_table(plan, route, min(count, fits), with_score) if is_shown else None)
+        left -= min(count, fits) + 2 if is_shown else 0
     return tables
 
 
-def _table(plan: words.Plan, route: words.Route, told: int, with_score: bool) -> PageTable:
-    """A route as a table: what changes, today and after each of the first `told` steps."""
+def _table(plan: words.Plan, route: words.Route, shown: int, with_score: bool) -> PageTable:
+    """A route as a table: what changes, today and after each of the first `shown` steps."""
     moved = {move.feature.name: move.feature for step in route.steps for move in step.moves}
     features = [moved[name] for name in plan.today if name in moved]
     values, rows = dict(plan.today), []
-    for number, step in enumerate((words.Step((), plan.score), *route.steps[:told])):
+    for number, step in enumerate((words.Step((), plan.score), *route.steps[:shown])):
         values |= {move.feature.name: move.after for move in step.moves}
         row = ["Today" if number == 0 else str(number)]
         row += [words.value(feature, values[feature.name]) for feature in features]
@@ -148,9 +148,9 @@ def _table(plan: words.Plan, route: words.Route, told: int, with_score: bool) ->
     heads = ["Step", *(words.capital(feature.label) for feature in features)]
     if with_score:
         heads.append("Score")
-    texts = {place for place, f in enumerate(features, 1) if not isinstance(f, Numeric)}
-    numbers = tuple(place for place in range(1, len(heads)) if place not in texts)
-    more = len(route.steps) - told
+    texts = {column for column, f in enumerate(features, 1) if not isinstance(f, Numeric)}
+    numbers = tuple(column for column in range(1, len(heads)) if column not in texts)
+    more = len(route.steps) - shown
     note = f"… and {words.counted(more, 'more step')}: ask us for them." if more else ""
     return PageTable("", tuple(heads), tuple(rows), numbers, note)
 

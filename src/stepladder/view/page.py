@@ -18,7 +18,7 @@ from stepladder.files import replacing
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table of a page; `numbers` are the places of the columns that hold numbers."""
+    """A table of a page; `numbers` are the indices of the columns that hold numbers."""
 
     caption: str
     heads: tuple[str, ...]

@@ -57,8 +57,8 @@ def asking(result: Recourse) -> list[int]:
 
 def nearest_paths(result: Recourse) -> list[Path]:
     """The nearest path to the goal of everyone who has one."""
-    found = [(result.best_at(place)[0], place) for place in asking(result)]
-    return [result.routes[place][slot] for slot, place in found if slot is not None]
+    found = [(result.best_at(i)[0], i) for i in asking(result)]
+    return [result.routes[i][slot] for slot, i in found if slot is not None]
 
 
 def changed(result: Recourse, paths: Iterable[Path]) -> list[tuple[Feature, int]]:
@@ -75,7 +75,7 @@ def changed(result: Recourse, paths: Iterable[Path]) -> list[tuple[Feature, int]
 def distributions(result: Recourse, *, width: float = WIDTH) -> Chart:
     """Steps, distance, score today and after, and what changes, on everyone's nearest route."""
     width = checked_width(width)
-    today = np.array([result.routes[place][0].scores[0] for place in asking(result)])
+    today = np.array([result.routes[i][0].scores[0] for i in asking(result)])
     today = today[~np.isnan(today)]
     if not today.size:
         raise EmptyFrameError("Nobody asked for a route, so there's nothing to draw.")
@@ -116,8 +116,8 @@ def _steps(steps: Any, width: float) -> Chart:
     if last > BINS:
         return _binned("Steps", steps, (0.0, float(last)), width)
     counts = np.bincount(steps, minlength=last + 1)[1:]
-    places = np.arange(1, last + 1)
-    rows = pd.DataFrame({"low": places - 0.4, "high": places + 0.4, "people": counts})
+    middles = np.arange(1, last + 1)
+    rows = pd.DataFrame({"low": middles - 0.4, "high": middles + 0.4, "people": counts})
     axis = {"format": "d", "tickMinStep": 1, "tickCount": min(last, 8)}
     return panel([_bars(rows, (0.5, last + 0.5), axis)], "Steps", width, HEIGHT)
 

@@ -22,7 +22,7 @@ DISTANCE = (
 )
 
 BRACKETS = (
-    "In brackets: the range that holds the true figure or difference with 95% confidence, if these "
+    "In brackets: the range that holds the true number or difference with 95% confidence, if these "
     "people stand for others like them. No brackets: they can't say how sure it is, being one "
     "person or all alike."
 )
@@ -49,7 +49,8 @@ class Wording:
     def is_share(self) -> bool:
         return self.form is percent
 
-    def told(self, at: float) -> str:
+    def named(self, at: float) -> str:
+        """Its name, with the distance or share it speaks of."""
         return self.name if math.isnan(at) else self.name + self.at.format(self.at_form(at))
 
 
@@ -91,11 +92,11 @@ MEASURES = {
 }
 """What groups are compared in, by its name in `stepladder.metrics.groups`.
 
-To have no route is left out: it's to have one, the other way round.
+"No route" is left out: it's "have a route" the other way round.
 """
 
-TOLD = ("success", "mean_cost", "mean_steps")
-"""What is told of every group."""
+SHOWN = ("success", "mean_cost", "mean_steps")
+"""What is shown of every group."""
 
 
 def measured(row: Row, name: str) -> str:
@@ -104,7 +105,7 @@ def measured(row: Row, name: str) -> str:
 
 
 def interval(row: Row, name: str) -> str:
-    """From where to where a group's measure may lie, in brackets; nothing if it isn't known."""
+    """The interval of a group's measure, in brackets; nothing if it isn't known."""
     low, high = (MEASURES[name].form(row[f"{name}_{end}"]) for end in ("low", "high"))
     return "" if MISSING in (low, high) else f"({low.removesuffix('%')}–{high})"
 
@@ -120,7 +121,7 @@ def few(smallest: int) -> str:
 
 
 def difference(gap: Row) -> str:
-    """How far two groups lie apart, and in brackets from where to where that may lie."""
+    """How far two groups lie apart, and in brackets the interval of that."""
     scale, decimals, unit = (
         (100, 0, " percentage points") if MEASURES[gap["measure"]].is_share else (1, 2, "")
     )

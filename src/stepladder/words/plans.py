@@ -2,9 +2,8 @@
 
 Units, labels and what a change is called come from the schema; numbers are read off the rows that
 were checked and show every digit, so give a `Numeric` its `decimals` to keep them short.
-Steps come in the order they are to be taken. What one step holds is to be done together, and stands
-in the schema's order: the scores at hand are those of whole steps and don't tell which part earns
-most.
+Steps come in the order they are to be taken. What one step holds is to be done together, and is
+listed in the schema's order: scores are known for steps only, not for the changes within one.
 """
 
 from __future__ import annotations
@@ -55,14 +54,14 @@ WIDTH = 80
 """Columns of plain text."""
 
 HELD = "\N{NO-BREAK SPACE}"
-"""A space that no line ends at."""
+"""A space at which no line is broken."""
 
 
 # ---- changes ----------------------------------------------------------------------------------
 
 
 def change(feature: Feature, before: Any, after: Any) -> str:
-    """What to do, from what to what; the unit is said once.
+    """What to do, from what to what; the unit appears once.
 
     Values follow the feature's label, or a colon where the schema's own phrase leaves it out.
 
@@ -102,9 +101,9 @@ def _rises(feature: Feature, before: Any, after: Any) -> bool:
     return levels.index(after) > levels.index(before)
 
 
-def _quoted(said: str) -> str:
+def _quoted(text: str) -> str:
     """A level of several words in quotes, so that it's clear where it ends."""
-    return f"“{said}”" if " " in said else said
+    return f"“{text}”" if " " in text else text
 
 
 # ---- plans ------------------------------------------------------------------------------------
@@ -151,7 +150,7 @@ class Route:
 
     steps: tuple[Step, ...]
     changes: tuple[Move, ...]
-    """the whole way in one: from today's values to the last step's"""
+    """all of it at once: from today's values to the last step's"""
 
     @property
     def features(self) -> frozenset[str]:
@@ -175,7 +174,7 @@ class Plan:
     reason: str = ""
     """why there are no routes, without a score; empty where there are"""
     best: float | None = None
-    """the score that attempts got to which stopped short of a yes"""
+    """the best score of attempts that stopped short of a yes"""
 
     @property
     def note(self) -> str:
@@ -204,10 +203,10 @@ class Plan:
             lines += ["", f"{title} (the nearest)" if len(self.routes) > number == 1 else title]
             if len(route.steps) > 1:
                 lines += _wrapped(str(route))
-            for place, step in enumerate(route.steps, 1):
+            for position, step in enumerate(route.steps, 1):
                 end = ", a yes" if step is route.steps[-1] else ""
                 then = f"Score: {score(self.goal, step.score)}{end}.".replace(" ", HELD)
-                lines += _wrapped(f"{step} {then}", f"{place:3}. ")
+                lines += _wrapped(f"{step} {then}", f"{position:3}. ")
         return "\n".join(lines)
 
 
@@ -219,13 +218,13 @@ def plan(result: Recourse, person: Hashable) -> Plan:
 def plans(result: Recourse) -> list[Plan]:
     """Everyone's plans, in the result's order."""
     people = pd.Index(result.people).tolist()
-    return [_plan(result, person, place) for place, person in enumerate(people)]
+    return [_plan(result, person, index) for index, person in enumerate(people)]
 
 
-def _plan(result: Recourse, person: Hashable, place: int) -> Plan:
-    paths, space = result.routes[place], result.space
+def _plan(result: Recourse, person: Hashable, index: int) -> Plan:
+    paths, space = result.routes[index], result.space
     today = paths[0].values[0]
-    _, outcome, _ = result.best_at(place)
+    _, outcome, _ = result.best_at(index)
     return Plan(
         person=person,
         today={
@@ -234,7 +233,7 @@ def _plan(result: Recourse, person: Hashable, place: int) -> Plan:
         },
         score=float(paths[0].scores[0]),
         goal=result.goal,
-        routes=tuple(_route(paths[slot], space) for slot in result.choices_at(place)),
+        routes=tuple(_route(paths[slot], space) for slot in result.choices_at(index)),
         outcome=outcome,
         reason=_reason(outcome, space.schema, today),
         best=_best(result, paths) if outcome in (Outcome.STEP_LIMIT, Outcome.STALLED) else None,
@@ -315,7 +314,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def capital(text: str) -> str:
-    """The text with its first letter large."""
+    """The text with its first letter in upper case."""
     return f"{text[:1].upper()}{text[1:]}"
 
 

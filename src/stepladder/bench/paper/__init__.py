@@ -3,7 +3,7 @@
 Hamer, Perello, Valladares, Viswanathan and Zick, "Simple Steps to Success: A Method for
 Step-Based Counterfactual Explanations", TMLR 2024.
 
-One CSV for each table, one line for each number: dataset, model, the row's own label, metric,
+One CSV per table, one line per number: dataset, model, the row's own label, metric,
 value, and the "Max Error %" of its row, which is the largest ratio of standard error to mean in it.
 `poi_counts.csv` holds how many people each model turned down.
 """
@@ -26,11 +26,11 @@ OURS = {
     "diversity": "diversity_as_printed",
     "proximal_diversity": "proximal_diversity_as_printed",
 }
-"""Our names of the numbers that the paper prints by another definition than its text."""
+"""Our names for the numbers that the paper prints by another definition than its text's."""
 
 
 def scale(table: str, row: str, metric: str) -> float:
-    """What our number is multiplied with to be the one a table prints.
+    """What our number is multiplied by to be the one that a table prints.
 
     Diversity is a sum over pairs of ends that the paper divides by k(k+1)/2, but by 9 where k is
     3 (see `diversity_as_printed`). In the table of random clusters it divides by 6 there, too: all
@@ -50,7 +50,7 @@ class Printed(NamedTuple):
     metric: str
     value: float
     max_error_percent: float
-    """of the row: no number of it has a larger standard error than this share of itself"""
+    """of the row: no number in it has a larger standard error than this share of itself"""
 
 
 class Negatives(NamedTuple):

@@ -14,14 +14,14 @@ WIDE = 8
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands in one place of a table: a number with its standard error, or words."""
+    """What stands in one cell of a table: a number with its standard error, or words."""
 
     value: float = math.nan
     error: float = math.nan
     words: str = ""
     """instead of a number"""
     after: str = ""
-    """words behind the number and its error"""
+    """words after the number and its error"""
     decimals: int = 2
     best: bool = False
     notes: tuple[int, ...] = ()
@@ -33,14 +33,14 @@ class Entry:
 
     @property
     def aside(self) -> str:
-        """What follows the number: its standard error, and the words behind it."""
+        """What follows the number: its standard error, and the words after it."""
         known = not (self.words or math.isnan(self.value) or math.isnan(self.error))
         error = f"±{rounded(self.error, self.decimals)}" if known else ""
         return f"{error} {self.after}".strip()
 
 
 EMPTY = Entry(words=" ")
-"""A place where nothing is missing."""
+"""A cell that is meant to be empty."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Table:
 
 
 def split(table: Table) -> list[Table]:
-    """One table for each column group, with the columns that have none; footnotes stay behind."""
+    """One table for each column group, with the columns that have none; footnotes are left out."""
     groups = list(dict.fromkeys(c.group for c in table.columns if c.group))
     if len(groups) < 2:
         return [table]

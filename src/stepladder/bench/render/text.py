@@ -20,11 +20,11 @@ def text(table: Table, width: int = 120) -> str:
 
 
 def drawn(table: Table, width: int) -> list[Any]:
-    """What rich prints: one table, or one for each column group where all don't fit."""
-    whole = _drawn(table)
-    wide = _console(10_000).measure(whole).maximum > width
+    """What rich prints: one table, or one for each column group where they don't all fit."""
+    all_columns = _drawn(table)
+    wide = _console(10_000).measure(all_columns).maximum > width
     parts = split(table) if wide else [table]
-    return [*(whole if part is table else _drawn(part) for part in parts), *_said(table)]
+    return [*(all_columns if part is table else _drawn(part) for part in parts), *_notes(table)]
 
 
 def _drawn(table: Table) -> Any:
@@ -60,7 +60,7 @@ def _drawn(table: Table) -> Any:
     return made
 
 
-def _said(table: Table) -> list[Any]:
+def _notes(table: Table) -> list[Any]:
     _, _, rich_text = _rich()
     return [rich_text(f"[{i}] {note}") for i, note in enumerate(table.notes, 1)]
 

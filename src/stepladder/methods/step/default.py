@@ -300,9 +300,9 @@ def _blame(
     For each, the positive that the fewest rules keep them from; and of those rules only the ones
     that have to be given up for its row to meet the goal.
     """
-    names, said = feasible.space.schema.names, dict[int, str]()
+    names, reasons = feasible.space.schema.names, dict[int, str]()
     if not len(people):
-        return said
+        return reasons
     if reference.ranges is not None:  # what made-up rows are kept from says nothing
         way = "no row with what this person can't change was found that the model accepts"
         return dict.fromkeys(people.tolist(), way)
@@ -328,5 +328,5 @@ def _blame(
         way = f"it would be enough to give up the rules on {needed}"
         if not needed:  # the model said yes to a row that it now says no to
             way = "the model doesn't always say the same of the same row"
-        said[person] = f"none of the {len(reference.found)} positives can be reached; {way}"
-    return said
+        reasons[person] = f"none of the {len(reference.found)} positives can be reached; {way}"
+    return reasons

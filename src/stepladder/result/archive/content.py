@@ -20,7 +20,7 @@ from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Space
 
 FORMAT = 2
-"""Of the files written here."""
+"""The version of the files written here."""
 
 BEFORE, AFTER = ("person", "path", "step"), ("score", "outcome", "reason", "nearness", "point")
 """The columns of a file before and after the features."""
@@ -94,8 +94,8 @@ def to_result(content: Content) -> Recourse:
         flat.append(path)
     count = len(flat) // max(len(people), 1)
     in_order = np.array_equal(content.slots, np.tile(np.arange(count), len(people)))
-    whole = content.lengths.all() and content.lengths.sum() == len(values)
-    if not in_order or not whole or len(people) != totals["people"]:
+    complete = content.lengths.all() and content.lengths.sum() == len(values)
+    if not in_order or not complete or len(people) != totals["people"]:
         raise ValueError("its parts don't fit together")
     result = Recourse(
         space=space,
@@ -119,6 +119,6 @@ def to_result(content: Content) -> Recourse:
 def encoded(space: Space, values: Floats) -> Floats:
     """The points of rows; NaN where a value is missing."""
     points = np.full((len(values), space.width), np.nan)
-    whole = ~np.isnan(values).any(axis=1)
-    points[whole] = space.to_points(values[whole])
+    known = ~np.isnan(values).any(axis=1)
+    points[known] = space.to_points(values[known])
     return points

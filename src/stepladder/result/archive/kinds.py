@@ -24,7 +24,7 @@ def are_quoted(people: NDArray[Any]) -> bool:
 
 
 def plain_labels(people: NDArray[Any]) -> list[Any]:
-    """What people are called as JSON knows it; dates as text, and lengths of time as numbers."""
+    """What people are called as JSON knows it; dates as text, and durations as numbers."""
     if people.dtype.kind == "M":
         return list(np.datetime_as_string(people).tolist())
     plain = people.astype(np.int64 if people.dtype.kind == "m" else object).tolist()
@@ -61,12 +61,12 @@ def _described_dtype(dtype: Any) -> Any:
 
 
 def to_template(kind: Any, rows: Frame) -> Template:
-    """The template that was described so; `rows` are those of all paths."""
+    """The template that `described` described; `rows` are those of all paths."""
     if kind is None:
         return Template.of(rows)
     if isinstance(kind, dict):
         read = frames.read(rows)
-        return Template.of_pandas({name: _dtype(said, read[name]) for name, said in kind.items()})
+        return Template.of_pandas({name: _dtype(dtype, read[name]) for name, dtype in kind.items()})
     library, schema = kind
     empty = arrow("ipc").read_schema(arrow().py_buffer(base64.b64decode(schema))).empty_table()
     if library == "polars":

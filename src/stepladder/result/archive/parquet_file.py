@@ -45,8 +45,8 @@ def _arrow_table(result: Recourse) -> Any:
     pyarrow, columns = arrow(), result.template.columns
     flat = [path for routes in result.routes for path in routes]
     lengths = np.array([path.steps + 1 for path in flat], dtype=np.int64)
-    places = [(i, k) for i, routes in enumerate(result.routes) for k in range(len(routes))]
-    whose, slots = np.repeat(np.array(places, np.int64).reshape(-1, 2), lengths, axis=0).T
+    pairs = [(i, k) for i, routes in enumerate(result.routes) for k in range(len(routes))]
+    whose, slots = np.repeat(np.array(pairs, np.int64).reshape(-1, 2), lengths, axis=0).T
 
     def of_rows(parts: Sequence[NDArray[Any]]) -> Any:
         return pyarrow.array(np.concatenate(parts) if parts else [], pyarrow.float64())

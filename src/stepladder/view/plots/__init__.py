@@ -8,7 +8,7 @@ export.py  `save` and `picture`: SVG, PNG and HTML without a browser
 style.py   what they all share
 
 Each takes the `width` it is to fill, in pixels, and lays itself out for it, from 320 on. Nothing is
-told by colour alone, so that a picture can be printed in black and white.
+shown by colour alone, so that a picture can be printed in black and white.
 """
 
 from stepladder.view.plots.export import picture, save

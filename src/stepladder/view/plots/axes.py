@@ -1,4 +1,4 @@
-"""The axes of a map: numbers in their unit, or the names of levels at their places."""
+"""The axes of a map: numbers in their unit, or the names of levels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tick_labels(side: Side) -> list[str]:
 
 
 def _look(side: Side, letters: int = 18, **settings: float) -> dict[str, Any]:
-    """Scale and ticks: numbers as they are, or a level's name at its place."""
+    """Scale and ticks: numbers as they are, or the names of levels."""
     scale = {"domain": [side.edges[0], side.edges[-1]], "nice": False, "zero": False}
     if side.levels is None:
         return {"scale": scale, "axis": number_axis(side.feature, tickCount=5, **settings)}

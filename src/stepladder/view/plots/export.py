@@ -43,7 +43,7 @@ def picture(draw: Callable[[float], Chart], *, width: float = WIDTH) -> str:
 
     draw  makes the chart for a width, such as `lambda width: person(result, 3, width=width)`
 
-    The pictures are part of the text, so a page that holds them is whole by itself.
+    The pictures are part of the text, so a page that holds them is complete by itself.
     """
     # Whether a chart is valid is for `save` and the tests to ask: it takes as long as drawing it.
     wide, narrow = (draw(each).to_dict(validate=False) for each in (width, PHONE))

@@ -38,7 +38,7 @@ from stepladder.view.plots.style import (
 PEOPLE = 60
 """Of how many people the paths are drawn, where no one is named."""
 
-PLACE = {"x": quantity("x"), "y": quantity("y")}
+POSITION = {"x": quantity("x"), "y": quantity("y")}
 """Where a mark lies on the map."""
 
 CROSS = "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"
@@ -61,7 +61,7 @@ def map(
     result    whose paths are drawn; of many people, those of some
     person    one of them; what isn't on the map is then as it is for them, and else usual
     features  the names of two features; None for the two principal dimensions
-    rows      rows to draw instead of the positives, such as the whole training table
+    rows      rows to draw instead of the positives, such as the training table
     seed      of which rows are drawn where there are too many
 
     A private method shows its made-up rows only; one that has none has no map.
@@ -80,18 +80,18 @@ def map(
         if features is None
         else Chosen.named(space, features, base)
     )
-    trails = [plane.places(route.path.values) for route in routes]
-    walked = np.concatenate([*trails, np.empty((0, 2))])
-    places = plane.places(values)
-    across, up = plane.sides(places, walked)
-    inside = _inside(places, across, up)
-    kept = np.flatnonzero(inside)[sampled(int(inside.sum()), seed, MOST - len(walked))]
+    trails = [plane.positions(route.path.values) for route in routes]
+    along = np.concatenate([*trails, np.empty((0, 2))])
+    positions = plane.positions(values)
+    across, up = plane.sides(positions, along)
+    inside = _inside(positions, across, up)
+    kept = np.flatnonzero(inside)[sampled(int(inside.sum()), seed, MOST - len(along))]
     met = scorer.met(scorer.score(values[kept]))
     axis = axis_room(tick_labels(up))
     inner = inner_width(width, 1, axis)
     layers = [
         _yes(plane, across, up, step, inner, axis),
-        _rows(_spread(places[kept], across, up, seed), met),
+        _rows(_spread(positions[kept], across, up, seed), met),
     ]
     if person is None:
         layers += _some_paths(trails)
@@ -115,9 +115,9 @@ def clusters(step: StEP, *, width: float = WIDTH, seed: int = 0) -> Chart:
     values = _drawable(step, None)
     space, labels = step.space_, step.reference_.clusters
     plane = Principal.of(space, values, usual(space, values))
-    places = plane.places(values)
-    across, up = plane.sides(places, np.empty((0, 2)))
-    inside = _inside(places, across, up)
+    positions = plane.positions(values)
+    across, up = plane.sides(positions, np.empty((0, 2)))
+    inside = _inside(positions, across, up)
     kept = np.flatnonzero(inside)[sampled(int(inside.sum()), seed)]
     sizes = {c: int((labels == c).sum()) for c in np.unique(labels).tolist()}
     names = {c: f"{c + 1} ({n:,} rows)" if c >= 0 else f"none ({n:,})" for c, n in sizes.items()}
@@ -125,7 +125,7 @@ def clusters(step: StEP, *, width: float = WIDTH, seed: int = 0) -> Chart:
     inner = inner_width(width, 1, axis)
     order = sorted(names, key=lambda c: (c < 0, c))
     marks = Marks("cluster", [names[c] for c in order], "Cluster", inner)
-    rows = pd.DataFrame(places[kept], columns=["x", "y"])
+    rows = pd.DataFrame(positions[kept], columns=["x", "y"])
     rows["cluster"] = [names[c] for c in labels[kept].tolist()]
     channels = {"x": across_axis(across, inner), "y": upright_axis(up, axis), **marks.points()}
     points = marked(rows, "point", channels, size=30, opacity=0.8, strokeWidth=1.3)
@@ -186,16 +186,16 @@ def _routes(step: StEP, result: Recourse, person: Any, seed: int) -> tuple[list[
     return found, people
 
 
-def _inside(places: Floats, across: Side, up: Side) -> Mask:
+def _inside(positions: Floats, across: Side, up: Side) -> Mask:
     low = [across.edges[0], up.edges[0]]
     high = [across.edges[-1], up.edges[-1]]
-    return np.asarray(((places >= low) & (places <= high)).all(axis=1))
+    return np.asarray(((positions >= low) & (positions <= high)).all(axis=1))
 
 
-def _spread(places: Floats, across: Side, up: Side, seed: int) -> Floats:
-    """Places with those on a level spread a little, so that they don't lie on one another."""
+def _spread(positions: Floats, across: Side, up: Side, seed: int) -> Floats:
+    """Positions, those on a level spread a little, so that they don't lie on one another."""
     rng = np.random.default_rng(seed)
-    spread = places.astype(np.float64, copy=True)
+    spread = positions.astype(np.float64, copy=True)
     for axis, side in enumerate((across, up)):
         if side.levels is not None:
             spread[:, axis] += rng.uniform(-0.3, 0.3, len(spread))
@@ -204,19 +204,19 @@ def _spread(places: Floats, across: Side, up: Side, seed: int) -> Floats:
 
 def _named(met: Mask) -> str:
     """What the marks of rows are."""
-    said = ["Circles: rows with a yes"] * bool(met.any()) + ["crosses: rows with a no"] * (
+    marks = ["Circles: rows with a yes"] * bool(met.any()) + ["crosses: rows with a no"] * (
         not met.all()
     )
-    return f"{'; '.join(said)}."
+    return f"{'; '.join(marks)}."
 
 
 def _counted(everyone: int, inside: int, drawn: int, private: bool) -> list[str]:
-    """What was left out of the picture, said."""
+    """What was left out of the picture, in sentences."""
     notes = []
     if private:
         notes.append("The rows are made up under a privacy guarantee; no real row is shown.")
     if drawn < inside:
-        notes.append(f"{drawn:,} of {inside:,} rows are drawn, chosen by chance.")
+        notes.append(f"{drawn:,} of {inside:,} rows are drawn, chosen at random.")
     if inside < everyone:
         notes.append(f"{everyone - inside:,} of {everyone:,} rows lie beyond the edges.")
     return notes
@@ -241,14 +241,14 @@ def _yes(plane: Plane, across: Side, up: Side, step: StEP, width: float, axis: f
     return marked(frame, "area", channels, color=SHADE, opacity=1, clip=True, line=False)
 
 
-def _rows(places: Floats, met: Mask) -> Chart:
-    rows = pd.DataFrame(places, columns=["x", "y"])
+def _rows(positions: Floats, met: Mask) -> Chart:
+    rows = pd.DataFrame(positions, columns=["x", "y"])
     rows["met"] = met
     kinds = [True, False]
     shape = {"domain": kinds, "range": ["circle", CROSS]}
     colour = {"domain": kinds, "range": ["#4f7cac", "#808080"]}
     channels = {
-        **PLACE,
+        **POSITION,
         "shape": kind("met", scale=shape, legend=None),
         "color": kind("met", scale=colour, legend=None),
     }
@@ -270,10 +270,10 @@ def _some_paths(trails: list[Floats]) -> list[Chart]:
         return []
     rows = _trail_rows([str(i) for i in range(len(trails))], trails)
     ends = rows.groupby("route", sort=False).tail(1)
-    along = {**PLACE, "detail": kind("route"), "order": quantity("step")}
+    along = {**POSITION, "detail": kind("route"), "order": quantity("step")}
     return [
         marked(rows, "line", along, color=INK, strokeWidth=0.8, opacity=0.6, clip=True),
-        marked(ends, "point", PLACE, filled=True, color=INK, size=22, opacity=1, clip=True),
+        marked(ends, "point", POSITION, filled=True, color=INK, size=22, opacity=1, clip=True),
     ]
 
 
@@ -281,11 +281,11 @@ def _one_person(routes: list[Drawn], trails: list[Floats], width: float) -> list
     """One person's routes, each with its own look, and a ring where they stand today."""
     marks = Marks("route", [route.name for route in routes], "Route, from the ring", width)
     rows = _trail_rows(marks.kinds, trails)
-    along = {**PLACE, "order": quantity("step")}
+    along = {**POSITION, "order": quantity("step")}
     halo, ring = {"stroke": "white", "strokeWidth": 5}, {"stroke": INK, "strokeWidth": 2.5}
     return [
         marked(rows, "line", {**along, "detail": kind("route")}, **halo, opacity=0.8),
         marked(rows, "line", {**along, **marks.lines()}, strokeWidth=2),
         marked(rows, "point", {**along, **marks.points()}, filled=True, size=60, opacity=1),
-        marked(rows.head(1), "point", PLACE, **ring, shape="circle", size=170, opacity=1),
+        marked(rows.head(1), "point", POSITION, **ring, shape="circle", size=170, opacity=1),
     ]

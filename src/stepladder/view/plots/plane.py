@@ -1,7 +1,7 @@
 """The two dimensions of a map: two features in raw units, or the two principal ones.
 
-A plane says where a row lies on the map, and which row stands behind a place on it, so that the
-model can be asked about the whole map.
+A plane says where a row lies on the map, and which row belongs to a position on it, so that the
+model can be asked about all of the map.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stepladder.errors import ParameterError
 from stepladder.table.feasible import allowed
 from stepladder.table.feature import Categorical, Feature, Numeric
 from stepladder.table.space import Floats, Space
-from stepladder.view.plots.style import said, times
+from stepladder.view.plots.style import times, titled
 
 CELLS = 96
 """Into how many columns and rows a map is cut to ask the model about it."""
@@ -45,14 +45,14 @@ class Side:
 class Plane(Protocol):
     """What a map needs to know of its two dimensions."""
 
-    def places(self, values: Floats) -> Floats:
+    def positions(self, values: Floats) -> Floats:
         """Where rows lie on the map (n, 2)."""
 
-    def values(self, places: Floats) -> Floats:
-        """The valid rows (n, features) behind places (n, 2)."""
+    def values(self, positions: Floats) -> Floats:
+        """The valid rows (n, features) at positions (n, 2)."""
 
-    def sides(self, places: Floats, always: Floats) -> tuple[Side, Side]:
-        """The two axes: wide enough for most of `places` and `always` for those."""
+    def sides(self, positions: Floats, always: Floats) -> tuple[Side, Side]:
+        """The two axes: wide enough for most of `positions` and `always` for those."""
 
     @property
     def note(self) -> str:
@@ -64,7 +64,7 @@ class Chosen:
     """Two features; all others are those of the row `base` (features,)."""
 
     space: Space
-    positions: tuple[int, int]
+    indices: tuple[int, int]
     base: Floats
 
     @classmethod
@@ -82,31 +82,31 @@ class Chosen:
     def note(self) -> str:
         return ""
 
-    def places(self, values: Floats) -> Floats:
-        return np.asarray(values[:, list(self.positions)] * self._times)
+    def positions(self, values: Floats) -> Floats:
+        return np.asarray(values[:, list(self.indices)] * self._times)
 
     @property
     def _times(self) -> Floats:
-        return np.array([times(self.space.schema.features[f]) for f in self.positions])
+        return np.array([times(self.space.schema.features[f]) for f in self.indices])
 
-    def values(self, places: Floats) -> Floats:
-        rows = np.tile(self.base, (len(places), 1))
-        rows[:, list(self.positions)] = places / self._times
+    def values(self, positions: Floats) -> Floats:
+        rows = np.tile(self.base, (len(positions), 1))
+        rows[:, list(self.indices)] = positions / self._times
         return allowed(self.space, rows)
 
-    def sides(self, places: Floats, always: Floats) -> tuple[Side, Side]:
+    def sides(self, positions: Floats, always: Floats) -> tuple[Side, Side]:
         made = []
-        for axis, position in enumerate(self.positions):
-            feature = self.space.schema.features[position]
+        for axis, index in enumerate(self.indices):
+            feature = self.space.schema.features[index]
             if isinstance(feature, Numeric):
-                low, high = _ends(places[:, axis], always[:, axis])
+                low, high = _ends(positions[:, axis], always[:, axis])
                 least, most = (end and end * feature.times for end in feature.bounds)
                 low = low if least is None else max(low, least)
                 high = high if most is None else min(high, most)
-                made.append(Side(said(feature), np.linspace(low, high, CELLS + 1), feature))
+                made.append(Side(titled(feature), np.linspace(low, high, CELLS + 1), feature))
             else:
                 names = tuple(str(level) for level in feature.levels or ())
-                made.append(Side(said(feature), np.arange(-0.5, len(names)), feature, names))
+                made.append(Side(titled(feature), np.arange(-0.5, len(names)), feature, names))
         return made[0], made[1]
 
 
@@ -143,18 +143,18 @@ class Principal:
             "change."
         )
 
-    def places(self, values: Floats) -> Floats:
+    def positions(self, values: Floats) -> Floats:
         return np.asarray(_clipped(self.space, values) @ self.axes.T)
 
-    def values(self, places: Floats) -> Floats:
+    def values(self, positions: Floats) -> Floats:
         start = self.space.to_points(self.base[None])
-        away = places - self.places(self.base[None])
+        away = positions - self.positions(self.base[None])
         return allowed(self.space, self.space.to_values(start + away @ self.axes))
 
-    def sides(self, places: Floats, always: Floats) -> tuple[Side, Side]:
+    def sides(self, positions: Floats, always: Floats) -> tuple[Side, Side]:
         made = []
         for axis, arrow in enumerate("→↑"):
-            low, high = _ends(places[:, axis], always[:, axis])
+            low, high = _ends(positions[:, axis], always[:, axis])
             made.append(Side(self._title(axis, arrow), np.linspace(low, high, CELLS + 1)))
         return made[0], made[1]
 
@@ -174,8 +174,8 @@ class Principal:
             )
             if isinstance(feature, Categorical):
                 levels = feature.levels or ()
-                place = int(column) - self.space.slices[feature.name].start
-                name = f"{feature.label}: {levels[1 if len(levels) == 2 else place]}"
+                code = int(column) - self.space.slices[feature.name].start
+                name = f"{feature.label}: {levels[1 if len(levels) == 2 else code]}"
                 words.append(name if weights[column] > 0 else f"not {name}")
             else:
                 way = "higher" if weights[column] > 0 else "lower"

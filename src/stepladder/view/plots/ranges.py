@@ -41,10 +41,10 @@ def by_group(frame: Frame, *, width: float = WIDTH) -> Chart:
     """Success and cost by group, with intervals; groups of few people are marked, not hidden.
 
     frame  rows of `Audit.by_group`, or what has its columns: group, asked, small, success and
-           mean_cost, with _low and _high behind the last two for the ends of their intervals
+           mean_cost, with _low and _high after the last two for the ends of their intervals
     """
     width = checked_width(width)
-    ends = [f"{figure}_{end}" for figure in ("success", "mean_cost") for end in ("low", "high")]
+    ends = [f"{measure}_{end}" for measure in ("success", "mean_cost") for end in ("low", "high")]
     table = _table(frame, ("group", "asked", "small", "success", "mean_cost", *ends))
     table["name"] = [
         folded(f"{group}, {_counted(int(people))}", 22)
@@ -58,9 +58,9 @@ def by_group(frame: Frame, *, width: float = WIDTH) -> Chart:
     ]
     notes = []
     if table[ends].notna().any(axis=None):
-        notes.append("Bars: where the figure lies with 95% confidence.")
+        notes.append("Bars: where the number lies with 95% confidence.")
     if table["small"].astype(bool).any():
-        notes.append("Hollow: a group of few people, whose figures may be chance.")
+        notes.append("Hollow: a group of few people, whose numbers may be chance.")
     if table["mean_cost"].isna().any():
         notes.append("No mark: nobody in the group has a route, so there's no distance.")
     return beside(panels, layout.columns, **headed("Routes by group", notes, width))
@@ -90,11 +90,11 @@ def methods(frame: Frame, *, width: float = WIDTH) -> Chart:
             "value",
             str(metric).replace("_", " ").capitalize(),
             layout,
-            place,
+            index,
         )
-        for place, metric in enumerate(metrics)
+        for index, metric in enumerate(metrics)
     ]
-    notes = ["Bars: from the low to the high end given for a figure."] if has_ranges else []
+    notes = ["Bars: from the low to the high end given for a number."] if has_ranges else []
     return beside(panels, layout.columns, **headed("Methods compared", notes, width))
 
 
@@ -129,24 +129,24 @@ class _Layout:
         columns, room = columns_in(width, panels), axis_room(order, most=170)
         return cls(order, columns, room, inner_width(width - room, columns, 0))
 
-    def axis(self, place: int) -> dict[str, Any]:
-        """The vertical axis of the panel at this place."""
-        if place % self.columns:
+    def axis(self, index: int) -> dict[str, Any]:
+        """The vertical axis of the panel at this index."""
+        if index % self.columns:
             return {"labels": False, "ticks": False, "domain": False}
         return names_axis(self.room)
 
 
 def _ranges(
     table: pd.DataFrame,
-    figure: str,
+    measure: str,
     title: str,
     layout: _Layout,
-    place: int,
+    index: int,
     *,
     share: bool = False,
 ) -> Chart:
     """One number in each row: a mark, and a bar from its low to its high end."""
-    columns = {"value": figure, "low": f"{figure}_low", "high": f"{figure}_high"}
+    columns = {"value": measure, "low": f"{measure}_low", "high": f"{measure}_high"}
     rows = pd.DataFrame({new: table[old].astype(float) for new, old in columns.items()})
     rows["name"], rows["kind"] = table["name"], table["kind"]
     rows = rows.dropna(subset=["value"])
@@ -160,7 +160,7 @@ def _ranges(
         axis={"format": ".0%" if share else ",~r", "tickCount": ticks, **GRID},
         title=None,
     )
-    y = kind("name", title=None, axis=layout.axis(place), scale={"domain": layout.names})
+    y = kind("name", title=None, axis=layout.axis(index), scale={"domain": layout.names})
     look = {"domain": ["enough people", "few people"], "range": [INK, "white"]}
     points = {"x": x, "y": y, "fill": kind("kind", scale=look, legend=None)}
     bars = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}

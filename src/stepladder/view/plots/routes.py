@@ -36,8 +36,8 @@ from stepladder.view.plots.style import (
     number_axis,
     panel,
     quantity,
-    said,
     times,
+    titled,
 )
 from stepladder.words import plans as words
 
@@ -97,10 +97,10 @@ def drawable(result: Recourse, person: Hashable) -> tuple[words.Plan, list[Drawn
     return plan, different(result, result.index_of(person))
 
 
-def different(result: Recourse, place: int) -> list[Drawn]:
-    """The different paths of the person at a place: those that reach the goal, or all attempts."""
-    paths = [result.routes[place][slot] for slot in result.choices_at(place)]
-    attempts = {path.values[-1].tobytes(): path for path in result.routes[place]}
+def different(result: Recourse, index: int) -> list[Drawn]:
+    """The different paths of the person at an index: those that reach the goal, or all attempts."""
+    paths = [result.routes[index][slot] for slot in result.choices_at(index)]
+    attempts = {path.values[-1].tobytes(): path for path in result.routes[index]}
     return [Drawn(str(n), path) for n, path in enumerate(paths or attempts.values(), 1)]
 
 
@@ -150,7 +150,7 @@ def _met(goal: Goal) -> tuple[float, float]:
 class _Track:
     """One feature along the routes that change it.
 
-    labels  what stands beside its axis
+    labels  what is written beside its axis
     levels  the highest first; None for a number
     """
 
@@ -161,21 +161,21 @@ class _Track:
     levels: list[str] | None
 
 
-def _track(result: Recourse, routes: list[Drawn], place: int) -> _Track:
-    feature = result.space.schema.features[place]
-    routes = [r for r in routes if (r.path.values[:, place] != r.path.values[0, place]).any()]
-    columns = [route.path.values[:, place] for route in routes]
+def _track(result: Recourse, routes: list[Drawn], index: int) -> _Track:
+    feature = result.space.schema.features[index]
+    routes = [r for r in routes if (r.path.values[:, index] != r.path.values[0, index]).any()]
+    columns = [route.path.values[:, index] for route in routes]
     if isinstance(feature, Numeric):
         rows = _rows(routes, [column * times(feature) for column in columns])
         ends = [f"{rows['value'].min():,.0f}", f"{rows['value'].max():,.0f}"]
-        return _Track(said(feature), rows, feature, ends, None)
+        return _Track(titled(feature), rows, feature, ends, None)
     seen = np.unique(np.concatenate(columns))
     if feature.ordered:  # the levels between are part of the ladder
         seen = np.arange(seen[0], seen[-1] + 1)
-    names = {code: folded(str(result.space.shown(place, code))) for code in seen}
+    names = {code: folded(str(result.space.shown(index, code))) for code in seen}
     rows = _rows(routes, [[names[code] for code in column] for column in columns])
     levels = list(names.values())[::-1]
-    return _Track(said(feature), rows, feature, levels, levels)
+    return _Track(titled(feature), rows, feature, levels, levels)
 
 
 def _feature(track: _Track, marks: Marks, width: float, axis: float, last: int) -> Chart:

@@ -10,7 +10,7 @@ from stepladder.table.space import Floats
 from stepladder.view.plots.plane import Side
 
 Band = tuple[float, float]
-"""From where to where, on the upright axis."""
+"""Its lower and upper end on the upright axis."""
 
 
 def areas(margins: Floats, across: Side, up: Side) -> list[tuple[str, float, float, float]]:
@@ -26,11 +26,11 @@ def areas(margins: Floats, across: Side, up: Side) -> list[tuple[str, float, flo
     part = 0
     for i, bands in enumerate(columns):
         part += apart[i]
-        places = [across.middles[i]]
-        places = [across.edges[i]] * apart[i] + places + [across.edges[i + 1]] * apart[i + 1]
+        xs = [across.middles[i]]
+        xs = [across.edges[i]] * apart[i] + xs + [across.edges[i + 1]] * apart[i + 1]
         slices += [
             (f"{part}.{band}", float(x), low, high)
-            for x in places
+            for x in xs
             for band, (low, high) in enumerate(bands)
         ]
     return slices
@@ -44,7 +44,7 @@ def _joined(left: list[Band], right: list[Band]) -> bool:
 
 
 def _bands(margins: Floats, up: Side) -> list[Band]:
-    """From where to where the goal is met along one column of the map."""
+    """The bands in which the goal is met along one column of the map."""
     met = np.concatenate([[False], margins >= 0, [False]])
     turns = np.flatnonzero(met[1:] != met[:-1])
     ends = [_turn(margins, int(turn), up) for turn in turns]

@@ -22,8 +22,8 @@ MOST = 5_000
 """How many points are drawn at most."""
 
 WIDTH, NARROWEST, NARROW, WIDE = 600, 280, 480, 900
-"""Pixels: the usual width of a picture, the least, and from where there's room for two panels
-beside each other, or three."""
+"""Pixels: the usual width of a picture, the least, and the widths from which there's room for
+two panels beside each other, or three."""
 
 MARGIN, GAP, SPILL, LETTER = 10, 20, 16, 6.6
 """Pixels around a picture, between its panels, for what the last label of an axis needs beyond its
@@ -100,7 +100,7 @@ def panel(layers: Sequence[Chart], title: str, width: float, height: Any, **sett
 
 
 def beside(panels: Sequence[Chart], columns: int, **settings: Any) -> Chart:
-    """Panels in so many columns."""
+    """Panels in a number of columns."""
     return altair().concat(*panels, columns=columns, spacing=GAP, **settings)
 
 
@@ -219,10 +219,10 @@ def names_axis(room: float) -> dict[str, Any]:
     }
 
 
-def said(feature: Feature) -> str:
+def titled(feature: Feature) -> str:
     """A feature as a title, with its unit.
 
-    >>> said(Numeric("other_debts", unit="$ a month"))
+    >>> titled(Numeric("other_debts", unit="$ a month"))
     'Other debts, in $ a month'
     """
     title = feature.label[:1].upper() + feature.label[1:]
@@ -245,7 +245,7 @@ def number_axis(feature: Feature | None = None, **settings: Any) -> dict[str, An
 
 
 def sampled(count: int, seed: int, most: int = MOST) -> NDArray[np.intp]:
-    """Which of `count` rows are drawn: all, or `most` of them by chance, in their order."""
+    """Which of `count` rows are drawn: all, or `most` of them at random, in their order."""
     if count <= most:
         return np.arange(count)
     return np.sort(np.random.default_rng(seed).permutation(count)[:most])

@@ -2,7 +2,7 @@
 
 It needs no network and no script, prints well, and the same input gives the same bytes.
 
-whole.py     `report`: the page put together
+compose.py   `report`: the page put together
 everyone.py  how many have a route, why others haven't, and what routes are like
 compared.py  whether one group of people is offered as much as another
 examples.py  some people's plans
@@ -10,6 +10,6 @@ settings.py  how the result was made, and from what
 """
 
 from stepladder.view.page import write
-from stepladder.view.report.whole import report
+from stepladder.view.report.compose import report
 
 __all__ = ["report", "write"]

@@ -17,7 +17,7 @@ from stepladder.table import frames
 from stepladder.view import plots
 from stepladder.view.page import PageTable
 from stepladder.words import measures as words
-from stepladder.words.measures import MEASURES, TOLD, Row, Wording
+from stepladder.words.measures import MEASURES, SHOWN, Row, Wording
 from stepladder.words.plans import HELD
 
 MOST_GROUPS = 30
@@ -38,10 +38,10 @@ class Divided:
 
 @dataclass(frozen=True)
 class Groups:
-    """All that the page tells of groups."""
+    """All that the page says about groups."""
 
     terms: list[Wording]
-    """what stands in the tables, to be explained"""
+    """what the tables hold, to be explained"""
     ways: list[Divided]
 
 
@@ -58,9 +58,9 @@ def compared(result: Recourse, groups: Any) -> Groups:
     rows = [row for row in rows if row["measure"] in MEASURES and not math.isnan(row["gap"])]
     if found.people == found.asked:
         rows = [row for row in rows if row["measure"] != "selection_rate"]
-    told = {*TOLD, *(row["measure"] for row in rows)}
+    shown = {*SHOWN, *(row["measure"] for row in rows)}
     return Groups(
-        terms=[measure for name, measure in MEASURES.items() if name in told],
+        terms=[measure for name, measure in MEASURES.items() if name in shown],
         ways=[
             _divided(
                 by,
@@ -108,11 +108,11 @@ def _offered(by: str, groups: Sequence[Row], found: Audit) -> PageTable:
         (
             row["group"].removeprefix(f"{by}=") + MARK * row["small"],  # the head says it
             *(f"{row[count]:,}" for count in counts.values()),
-            *(_ranged(row, name, found.smallest) for name in TOLD),
+            *(_ranged(row, name, found.smallest) for name in SHOWN),
         )
         for row in groups
     ]
-    heads = (by, *counts, *(MEASURES[measure].name for measure in TOLD))
+    heads = (by, *counts, *(MEASURES[measure].name for measure in SHOWN))
     is_marked = any(MARK in cell for row in rows for cell in row)
     return PageTable(
         f"What groups by {by} are offered",
@@ -124,9 +124,9 @@ def _offered(by: str, groups: Sequence[Row], found: Audit) -> PageTable:
 
 
 def _ranged(row: Row, name: str, smallest: int) -> str:
-    """A number and, where it's known, from where to where it may lie."""
-    told = words.measured(row, name) + MARK * words.rests_on_few(row, name, smallest)
-    return f"{told} {words.interval(row, name)}".rstrip()
+    """A number and, where it's known, its interval."""
+    value = words.measured(row, name) + MARK * words.rests_on_few(row, name, smallest)
+    return f"{value} {words.interval(row, name)}".rstrip()
 
 
 def _ends(row: Row | None) -> tuple[str | None, str | None] | None:
@@ -146,7 +146,7 @@ def _differences(
             ends = [own.get(row[end]) for end in ("worst_off", "best_off")]
             rows.append(
                 (
-                    measure.told(row.get("at", math.nan)),
+                    measure.named(row.get("at", math.nan)),
                     *(_end(name, end) for end in ends),
                     words.difference(row),
                     _ratio([end[name] for end in ends if end is not None and name in end]),

@@ -21,7 +21,7 @@ from stepladder.words import plans as words
 from stepladder.words.measures import DISTANCE, Form
 
 REASONS = 10
-"""How many reasons for having no route are told, the most frequent first."""
+"""How many reasons for having no route are listed, the most frequent first."""
 
 ENDS = {
     Outcome.STEP_LIMIT: "no route within the steps allowed",
@@ -38,7 +38,7 @@ ROUTES: dict[str, tuple[str, Form]] = {
     "sparsity": ("Things that a route changes", rounded),
     "l2_distance": ("Distance from today to the end of a route", rounded),
     "nearest_l2_distance": ("The same, of a person's nearest route", rounded),
-    "path_length": ("Distance walked along a route, step by step", rounded),
+    "path_length": ("Distance along a route, step by step", rounded),
     "diversity": ("Distance between the ends of two routes of a person", rounded),
     "proximal_diversity": (
         "How far apart a person's routes end, all pairs together, for each unit of distance to the "
@@ -50,7 +50,7 @@ ROUTES: dict[str, tuple[str, Form]] = {
         rounded,
     ),
 }
-"""The metrics that the page tells: what each is, and how it's written."""
+"""The metrics on the page: what each is, and how it's written."""
 
 SCALE = "A standard deviation of a number counts 1, unless the settings below weigh it otherwise."
 
@@ -69,7 +69,7 @@ class Everyone:
 def everyone(result: Recourse) -> Everyone:
     asked = asking(result)
     paths = nearest_paths(result)
-    has_scores = any(not math.isnan(result.routes[place][0].scores[0]) for place in asked)
+    has_scores = any(not math.isnan(result.routes[i][0].scores[0]) for i in asked)
     tables = [_counts(result, asked), _nearest(result), _reasons(result, asked), _routes(result)]
     return Everyone(
         lead=_lead(result, len(asked), len(paths)),
@@ -91,9 +91,9 @@ def _lead(result: Recourse, asked: int, reached: int) -> str:
 
 
 def _counts(result: Recourse, asked: Sequence[int]) -> PageTable:
-    found = Counter(result.best_at(place)[1] for place in asked)
+    found = Counter(result.best_at(i)[1] for i in asked)
     reached = found.pop(Outcome.REACHED, 0)
-    several = sum(len(result.choices_at(place)) > 1 for place in asked)
+    several = sum(len(result.choices_at(i)) > 1 for i in asked)
     counts = {
         "Asked for a route": len(asked),
         "Have a route": reached,
@@ -105,9 +105,9 @@ def _counts(result: Recourse, asked: Sequence[int]) -> PageTable:
     return PageTable("Everyone who asked", ("", "People", "Share"), tuple(rows), numbers=(1, 2))
 
 
-def _share(part: int, of: int) -> str:
-    """How much of the whole a part is; nothing where there is no whole."""
-    return percent(part / of) if of else ""
+def _share(part: int, total: int) -> str:
+    """The share of a part in a total; nothing where the total is 0."""
+    return percent(part / total) if total else ""
 
 
 def _nearest(result: Recourse) -> PageTable | None:
@@ -136,13 +136,13 @@ def _middle(values: Sequence[float], form: Form) -> tuple[str, str]:
 
 def _reasons(result: Recourse, asked: Sequence[int]) -> PageTable | None:
     """Why people have no route, the most frequent reasons first; None if everyone has one."""
-    best = [result.best_at(place) for place in asked]
+    best = [result.best_at(i) for i in asked]
     found = Counter((outcome, why) for slot, outcome, why in best if slot is None)
     if not found:
         return None
-    told = found.most_common(REASONS)
-    rows = [(words.capital(ENDS[outcome]), why, f"{count:,}") for (outcome, why), count in told]
-    rest = found.total() - sum(count for _, count in told)
+    listed = found.most_common(REASONS)
+    rows = [(words.capital(ENDS[outcome]), why, f"{count:,}") for (outcome, why), count in listed]
+    rest = found.total() - sum(count for _, count in listed)
     if rest:
         rows.append(("Other reasons", "", f"{rest:,}"))
     return PageTable(

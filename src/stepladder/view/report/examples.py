@@ -32,22 +32,22 @@ class Shown:
     picture: str | None
 
 
-def chosen(places: Sequence[int], count: int) -> list[int]:
-    """`count` of the places, evenly over their order, whoever they are.
+def chosen(indices: Sequence[int], count: int) -> list[int]:
+    """`count` of the indices, evenly over their order, whoever they stand for.
 
     >>> chosen(range(100), 4)
     [12, 37, 62, 87]
     """
-    if len(places) <= count:
-        return list(places)
-    return [places[(2 * i + 1) * len(places) // (2 * count)] for i in range(count)]
+    if len(indices) <= count:
+        return list(indices)
+    return [indices[(2 * i + 1) * len(indices) // (2 * count)] for i in range(count)]
 
 
-def shown(result: Recourse, place: int, step: StEP | None) -> Shown:
-    """The person at a place of the result."""
+def shown(result: Recourse, index: int, step: StEP | None) -> Shown:
+    """The person at an index of the result."""
     # Alone under a name that is text: others may be called the same, and names may be dates.
-    name = np.array([str(pd.Index(result.people).tolist()[place])], dtype=object)
-    alone = replace(result, people=name, routes=[result.routes[place]])
+    name = np.array([str(pd.Index(result.people).tolist()[index])], dtype=object)
+    alone = replace(result, people=name, routes=[result.routes[index]])
     (plan,) = words.plans(alone)
     picture = None
     if not math.isnan(plan.score) and any(path.steps for path in alone.routes[0]):

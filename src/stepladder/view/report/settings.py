@@ -66,7 +66,7 @@ def made(result: Recourse, model: str | File | bytes | None, data: Frame | None)
 
 
 def _fingerprint(result: Recourse, what: str, given: str | None) -> str:
-    """The fingerprint that the result has, or the one given; not one and another."""
+    """The fingerprint that the result has, or the one given; an error if they differ."""
     known = result.fingerprints.get(what)
     if given and known and given != known:
         raise ParameterError(

@@ -36,7 +36,7 @@ def report(
     """A result as one HTML page; `write` makes it a file.
 
     step    the fitted method, to tell those without a route what would open one
-    groups  what `stepladder.audit.audit` divides people by, or an audit that was made
+    groups  what `stepladder.audit.audit` divides people by, or a finished audit
     people  how many people's plans are shown, spread evenly over the result's order
     model   the model's file or its bytes, for its fingerprint
     data    the table the method was fitted on, for its fingerprint
@@ -52,7 +52,7 @@ def report(
         date=None if date is None else str(date),
         everyone=everyone(result),
         groups=None if groups is None else compared(result, groups),
-        shown=[shown(result, place, step) for place in chosen(asked, people)],
+        shown=[shown(result, index, step) for index in chosen(asked, people)],
         asked=len(asked),
         goal=result.goal,
         made=made(result, model, data),
