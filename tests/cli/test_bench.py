@@ -96,7 +96,7 @@ def test_labels_that_the_paper_does_not_have_are_a_sweep(tmp_path):
     folder = kept(tmp_path / "sweep", Made().trial("step-size-0.5", success=[1]))
     assert "StEP-size-0.5" in stepladder("table", folder).stdout
     shown = stepladder("table", folder, "--table", "sweep", "--metric", "ms_a_person")
-    assert "ms a Person" in shown.stdout
+    assert "ms per Person" in shown.stdout
 
 
 def test_a_table_in_latex_goes_to_a_file(published, tmp_path):
