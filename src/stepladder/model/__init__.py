@@ -1,7 +1,7 @@
 """What says yes.
 
 goal.py    what counts as a yes
-scorer.py  any model, asked for scores
+scorer.py  any model, asked for scores; asking.py: how each kind is
 scores.py  a score as people read it
 loading/   a model from a file, an import path or an address
 """
