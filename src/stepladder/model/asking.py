@@ -248,7 +248,7 @@ def _pick(answer: Any, goal: Goal, classes: Any, name: str) -> NDArray[Any]:
 
 
 def _class_index(classes: list[Any], goal: Goal, name: str) -> int:
-    plain = [plain(known) for known in classes]
+    plain = [python_scalar(known) for known in classes]
     if goal.desired is None:
         if len(classes) == 2:
             return 1
@@ -269,10 +269,10 @@ def desired_label(model: Any, goal: Goal, name: str) -> Any:
     classes = getattr(model, "classes_", None)
     if goal.is_range or classes is None:
         return goal.desired
-    return plain(classes[_class_index(list(classes), goal, name)])
+    return python_scalar(classes[_class_index(list(classes), goal, name)])
 
 
-def plain(value: Any) -> Any:
+def python_scalar(value: Any) -> Any:
     """NumPy's scalars as Python's."""
     return value.item() if hasattr(value, "item") else value
 

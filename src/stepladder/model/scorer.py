@@ -22,7 +22,7 @@ from stepladder.model.asking import (
     categories_of,
     desired_label,
     name_of,
-    plain,
+    python_scalar,
     trained_order,
 )
 from stepladder.model.goal import Goal
@@ -190,8 +190,8 @@ class Scorer:
             scores = scores.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ModelError(
-                f"The model {self.name} returned {plain(scores[0])!r}, which isn't a number. Give "
-                "a model with predict_proba, or a function that returns scores."
+                f"The model {self.name} returned {python_scalar(scores[0])!r}, which isn't a "
+                "number. Give a model with predict_proba, or a function that returns scores."
             ) from error
         wrong = ~np.isfinite(scores)
         if wrong.any():
