@@ -15,7 +15,7 @@ from tests.methods import bank
 import stepladder as sl
 from stepladder.errors import ParameterError, PositivesError
 from stepladder.methods import graphs
-from stepladder.methods.face import FACE
+from stepladder.methods.face import FACE, Memo
 from stepladder.methods.graphs import (
     LONGEST,
     Closeness,
@@ -414,3 +414,12 @@ def test_settings_name_the_method():
     assert FACE.published(graph="kde").settings | {"method": "FACE.published", "graph": "kde"} == (
         FACE.published(graph="kde").settings
     )
+
+
+def test_what_is_worked_out_once_is_kept_within_bounds_and_not_pickled():
+    memo = Memo()
+    for number in range(Memo.MOST + 10):
+        memo[number.to_bytes(4, "big")] = None
+    assert len(memo) == Memo.MOST
+    assert (0).to_bytes(4, "big") not in memo  # the oldest gave way
+    assert len(pickle.loads(pickle.dumps(memo))) == 0

@@ -12,6 +12,7 @@ much can't change.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
@@ -250,11 +251,13 @@ class Memo(dict[bytes, Nearest]):
     """What can be worked out again, so it isn't pickled and the oldest gives way to the newest."""
 
     MOST = 256
+    LOCK = Lock()  # people may ask from many threads
 
     def __setitem__(self, key: bytes, value: Nearest) -> None:
-        while len(self) >= self.MOST:
-            self.pop(next(iter(self), key), None)
-        super().__setitem__(key, value)
+        with self.LOCK:
+            while len(self) >= self.MOST:
+                del self[next(iter(self))]
+            super().__setitem__(key, value)
 
     def __reduce__(self) -> tuple[type[Memo], tuple[()]]:
         return Memo, ()
