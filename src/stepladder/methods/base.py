@@ -273,6 +273,8 @@ class Method(ABC):
         size = pace.crowd(self.batch)
         with suppress(TimeUpError):
             for start in range(0, len(asking), size):
+                if pace.expired:
+                    break
                 part = asking[start : start + size]
                 feasible = Feasible.around(space, values[part], locked=locked)
                 answer = self.answer(
