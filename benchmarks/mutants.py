@@ -34,6 +34,7 @@ STEP += ["methods/step/test_private.py", "methods/test_completeness.py", "contra
 TESTS = {
     "table/feasible.py": [OWN, "methods/test_step.py", "contract/test_rules.py"],
     "model/scorer.py": [OWN],
+    "model/asking.py": ["model/test_scorer.py"],
     "methods/step/": [OWN, *STEP],
     "privacy/": [OWN, "methods/step/test_private.py", "privacy/test_audit.py"],
     "metrics/": [OWN],
