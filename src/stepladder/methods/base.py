@@ -36,7 +36,7 @@ from stepladder.privacy.pay import Guarantee
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
-from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.feasible import Feasible
 from stepladder.table.frames import Frame, Template
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Mask, Space
@@ -181,7 +181,7 @@ class Method(ABC):
 
     def _disclosed(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
         """What results disclose of the reference rows: the positives' points, and counts."""
-        points = table.space.to_points(allowed(table.space, table.values[table.positive]))
+        points = table.space.to_points(table.space.grid.nearest(table.values[table.positive]))
         return points, {
             "rows": rows,
             "positives": len(points),

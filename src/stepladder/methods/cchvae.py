@@ -26,7 +26,7 @@ from stepladder.methods.trails import offered
 from stepladder.methods.vae import Network, Singles, train
 from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome
-from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Categorical, Change
 from stepladder.table.space import Floats, Mask, Space
 
@@ -221,7 +221,7 @@ class CCHVAE(Method):
         """Each person's rows that meet the goal, as they'd see them, and which keep the rules."""
         space, (count, samples, width) = people.space, points.shape
         each = people.take(np.repeat(np.arange(count), samples))
-        values = allowed(space, space.to_values(points.reshape(-1, width)))
+        values = space.grid.nearest(space.to_values(points.reshape(-1, width)))
         values = np.where(np.abs(values - each.start) <= space.dust, each.start, values)
         met = scorer.met(scorer.score(values)).reshape(count, samples)
         fits = each.keeps(values).reshape(count, samples)

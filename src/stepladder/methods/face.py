@@ -44,7 +44,7 @@ from stepladder.methods.graphs import (
 from stepladder.methods.trails import offered
 from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome
-from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Change, Numeric
 from stepladder.table.space import Floats, Mask
 
@@ -281,7 +281,7 @@ class Rows:
 
 def _stops(scorer: Scorer, values: Floats, ends: Mask) -> tuple[Floats, Mask]:
     """The rows that somebody could be shown, as they would be, and which of them are positives."""
-    shown, inside = allowed(scorer.space, values), np.ones(len(values), dtype=bool)
+    shown, inside = scorer.space.grid.nearest(values), np.ones(len(values), dtype=bool)
     other = (shown != values).any(axis=1)
     ends = ends.copy()
     ends[other] &= scorer.met(scorer.score(shown[other]))

@@ -10,7 +10,7 @@ import numpy as np
 from stepladder.methods.base import standing
 from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome, Path
-from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats
 
 Rows = tuple[Floats, Floats]
@@ -73,7 +73,7 @@ def _laid(person: Feasible, trails: Sequence[Floats], checked: bool) -> list[Row
     space, laid = person.space, []
     for trail in trails:
         values = space.to_values(trail)
-        values = allowed(space, values) if checked else values
+        values = space.grid.nearest(values) if checked else values
         values = np.where(np.abs(values - person.start) <= space.dust, person.start, values)
         laid.append((values, space.to_points(values) if checked else trail))
     return laid

@@ -1,16 +1,16 @@
-"""The feasible set of a person: all rows they could become.
+"""All the rows that one person could become.
 
-It answers three questions, and planners ask no others: its `limits`, a box around it; which rows
-it `keeps`; and the row nearest to another that it does keep (`repair`). Today every rule is an
-interval around the row that a person has: a feature that never changes keeps its value, a one-way
-feature stays on its side of it, and bounds hold. So the set is a box, less the values that nobody
-can have. One `Feasible` holds the sets of many people, row by row.
+The set answers three questions, whatever the rules are: `limits` (a box around it), `keeps` (which
+rows are in it) and `repair` (the nearest row that is). A person's own value is always in it, as it
+stands.
+
+`Feasible` holds the sets of many people, row by row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,14 +20,24 @@ from numpy.typing import NDArray
 from stepladder.errors import BoundsError, ParameterError
 from stepladder.numbers import plain
 from stepladder.table import frames
+from stepladder.table.derived import Derived
 from stepladder.table.feature import Categorical, Change, Feature, Numeric
-from stepladder.table.frames import EXACT, Frame
+from stepladder.table.frames import Frame
+from stepladder.table.grid import bounds_of
+from stepladder.table.links import changed
+from stepladder.table.mend import mended
+from stepladder.table.requirements import Requirements
 from stepladder.table.space import Floats, Mask, Space
+
+Limits = tuple[Floats, Floats]
+"""The lowest and the highest values, two (n, features)."""
+
+NO_REQUIREMENTS = Requirements(())
 
 
 @dataclass(frozen=True)
 class Violation:
-    """One feature of one row that the person couldn't have changed that way."""
+    """One feature of one row that the person couldn't have changed that way, or one requirement."""
 
     row: Any
     feature: str
@@ -41,125 +51,247 @@ class Violation:
 
 @dataclass(frozen=True, eq=False)
 class Feasible:
-    """The feasible sets of n people: `start` (n, features) and the `limits` of each.
+    """The feasible sets of n people, who are at `start` (n, features) today.
 
     Methods take one row for each of the n people, or any number of rows if n is 1.
     """
 
     space: Space
     start: Floats
-    limits: tuple[Floats, Floats]
-    """the lowest and the highest value of each feature: two (n, features)"""
+    asked: Limits
+    """within what each feature has to be once it isn't the person's own value any more"""
+    today: Floats
+    """(n, derived) what the formulas of derived features say of `start`"""
+    kept_today: Mask
+    """(n, parts) which requirements people keep today"""
+    policy: Requirements = NO_REQUIREMENTS
+    """what an end has to keep to as well, so that it's worth repairing for"""
+    max_changes: int | None = None
 
     @classmethod
-    def of(cls, space: Space, frame: Frame, *, locked: Iterable[str] = ()) -> Feasible:
+    def of(
+        cls, space: Space, frame: Frame, *, locked: Iterable[str] = (), limits: Any = None
+    ) -> Feasible:
         """The feasible set of each row of `frame`; `locked` features can't change either."""
-        return cls.around(space, space.read(frame), frames.labels(frame), locked=locked)
+        start, labels = space.read(frame), frames.labels(frame)
+        refuse_outside(space, start, labels)
+        return cls.around(space, start, locked=locked_mask(space.schema, labels, locked))
 
     @classmethod
     def around(
         cls,
         space: Space,
         start: Floats,
-        labels: NDArray[Any] | None = None,
         *,
-        locked: Iterable[str] = (),
+        locked: Mask | None = None,
+        limits: Limits | None = None,
+        policy: Requirements = NO_REQUIREMENTS,
+        max_changes: int | None = None,
     ) -> Feasible:
-        """The feasible sets around values (n, features) that are already read."""
-        if isinstance(locked, str):
-            raise ParameterError(f"locked must be a list of names: locked=[{locked!r}].")
-        fixed = {space.schema.position(name) for name in locked}
-        lower, upper = np.empty_like(start), np.empty_like(start)
+        """The feasible sets around values (n, features) that are already read, and within bounds.
+
+        locked  (n, features) what these people can't change either
+        limits  two (n, features), infinite where open: no plan goes beyond, for these people
+        """
+        grid, fixed = space.grid, ~space.links.chosen
+        if locked is not None:
+            fixed = fixed | locked
+        free = np.isnan(start) & space.fillable  # from a gap, one way is as good as the other
+        lower = np.where(fixed | (space.rising & ~free), start, grid.lowest)
+        upper = np.where(fixed | (space.falling & ~free), start, grid.highest)
         for f, feature in enumerate(space.schema.features):
-            low, high = _limits(feature)
-            outside = np.flatnonzero(_is_outside(space, feature, start[:, f]))
-            if outside.size:
-                who = (np.arange(len(start)) if labels is None else labels)[outside[0]]
-                who = who.item() if isinstance(who, np.generic) else who
-                raise BoundsError(
-                    f"Row {who!r} has {feature.name} = {plain(start[outside[0], f])}, outside the "
-                    f"schema's own bounds {plain(low)} to {plain(high)} "
-                    f"({outside.size} in all). Widen the bounds, or correct the row."
-                )
-            change = Change.NEVER if f in fixed else feature.change
-            held_low = change in (Change.NEVER, Change.INCREASE)
-            held_high = change in (Change.NEVER, Change.DECREASE)
-            # A person may stand between the last allowed value and the bound itself.
-            lowest = np.minimum(_inside(space, feature, low, np.inf), start[:, f])
-            highest = np.maximum(_inside(space, feature, high, -np.inf), start[:, f])
-            lower[:, f] = start[:, f] if held_low else lowest
-            upper[:, f] = start[:, f] if held_high else highest
-        return cls(space, start, (lower, upper))
+            if isinstance(feature, Numeric) and feature.reach is not None:
+                low, high = feature.reached(start[:, f])
+                lower[:, f] = np.fmax(lower[:, f], grid.inside(f, low, 1.0))
+                upper[:, f] = np.fmin(upper[:, f], grid.inside(f, high, -1.0))
+        for ends, side, way in zip(limits or (), (lower, upper), (1.0, -1.0), strict=False):
+            for f in np.flatnonzero(np.isfinite(ends).any(axis=0)):
+                narrower = np.fmax if way > 0 else np.fmin
+                side[:, f] = narrower(side[:, f], grid.inside(f, ends[:, f], way))
+        nothing = fixed | (lower > upper) | (np.isnan(start) & ~space.fillable)
+        lower, upper = (np.where(nothing, start, side) for side in (lower, upper))
+        return cls(
+            space,
+            start,
+            (lower, upper),
+            space.links.worked_out(start),
+            space.requirements.hold(start, start),
+            policy,
+            max_changes,
+        )
 
     def __len__(self) -> int:
         return len(self.start)
 
     def take(self, rows: NDArray[np.intp] | slice) -> Feasible:
         """The sets of some of the people, in that order; one may be taken more than once."""
-        lower, upper = self.limits
-        return Feasible(self.space, self.start[rows], (lower[rows], upper[rows]))
+        lower, upper = self.asked
+        return replace(
+            self,
+            start=self.start[rows],
+            asked=(lower[rows], upper[rows]),
+            today=self.today[rows],
+            kept_today=self.kept_today[rows],
+        )
 
-    def holding(self, features: Mask, rows: Floats) -> Feasible:
-        """The same sets with some features (features,) held at what rows (n, features) have."""
-        lower, upper = (np.where(features, rows, end) for end in self.limits)
-        return Feasible(self.space, self.start, (lower, upper))
+    # ---- the three questions --------------------------------------------------------------
 
     @cached_property
-    def box(self) -> tuple[Floats, Floats]:
-        """The limits of points: two (n, columns)."""
+    def limits(self) -> Limits:
+        """A box around the set: the lowest and the highest value of each feature."""
+        lower, upper = self.asked
+        return np.minimum(lower, self.start), np.maximum(upper, self.start)
+
+    @cached_property
+    def box(self) -> Limits:
+        """The same around points: two (n, columns)."""
         return _encoded_box(self.space, self.start, *self.limits)
 
-    def project(self, points: Floats) -> Floats:
-        """π: the nearest point of the feasible set."""
-        return np.clip(self._fits(points), *self.box)
-
-    def snap(self, points: Floats) -> Floats:
-        """The values of the valid row nearest to each point, one feature at a time.
-
-        One category, whole numbers and ordinal levels; what hasn't moved keeps the very value
-        the person has.
-        """
-        return self.repair(self.space.to_values(self.project(points), tidy=False))
+    def keeps(self, rows: Floats) -> Mask:
+        """Which rows keep every rule: a mask (rows,)."""
+        return np.asarray(~self.broken(rows).any(axis=1) & self.fulfils(rows))
 
     def repair(self, values: Floats) -> Floats:
-        """The nearest rows that are kept (as `snap`, for rows that are values already)."""
-        rows = np.clip(allowed(self.space, values), *self.limits)
-        moved = np.abs(values - self.start)
+        """The nearest rows that are kept, as far as there are any near.
+
+        Each feature takes its nearest allowed value, and what no plan sets follows from that. A row
+        that then breaks a requirement has a few of its values changed until it doesn't.
+        """
+        return mended(self, self.complete(self.nearest(values)))
+
+    def snap(self, points: Floats) -> Floats:
+        """The repaired rows of points; what hasn't moved keeps the very value the person has."""
+        values = self.space.to_values(self._fits(points), tidy=False)
+        for f in np.flatnonzero(np.isnan(self.start).any(axis=0)):
+            where = self.space.slices[self.space.schema.names[f]]
+            moved = points[:, where] - self.space.to_points(self.start)[:, where]
+            still = (np.abs(moved) <= 1e-9).all(axis=1)
+            values[:, f] = np.where(still & np.isnan(self.start[:, f]), np.nan, values[:, f])
+        return self.repair(values)
+
+    # ---- their parts ----------------------------------------------------------------------
+
+    def complete(self, rows: Floats) -> Floats:
+        """Rows whose features that no plan sets are as they follow from the rest."""
+        return self.space.links.complete(rows, self.start, self.today)
+
+    def fulfils(self, rows: Floats) -> Mask:
+        """Which rows keep the rules that are about more than one feature: a mask (rows,)."""
+        requirements, start = self.space.requirements, self.start
+        if self.is_box:
+            return np.ones(len(rows), dtype=bool)
+        kept = ~self.space.links.unworkable(rows, start).any(axis=1)
+        if len(requirements):
+            kept &= requirements.kept(rows, start, self.kept_today).all(axis=1)
+        if self.max_changes is not None:
+            kept &= self.changes(rows).sum(axis=1) <= self.max_changes
+        return np.asarray(kept)
+
+    @property
+    def is_box(self) -> bool:
+        """Whether each feature's own rules are all there are."""
+        return self.space.is_box and not len(self.policy) and self.max_changes is None
+
+    def passes(self, rows: Floats) -> Mask:
+        """Which rows keep the policy, and so could be an end: a mask (rows,)."""
+        return np.asarray(self.policy.hold(rows, self.start).all(axis=1))
+
+    def changes(self, rows: Floats) -> Mask:
+        """Which features of rows a plan would set to another value: a mask (rows, features)."""
+        return self.space.links.chosen & changed(rows, self.start)
+
+    def broken(self, rows: Floats) -> Mask:
+        """Which features of which rows break a rule of their own: a mask (rows, features)."""
+        lower, upper = self.asked
+        links = self.space.links
+        odd = rows != self.space.grid.nearest(rows)
+        beyond = ~((rows >= lower) & (rows <= upper))  # a gap is neither
+        wrong = beyond | odd | self.space.moves.broken(rows, self.start)
+        wrong &= changed(rows, self.start)
+        if not links.are_none:
+            wrong = np.where(links.linked, changed(rows, self.complete(rows)), wrong)
+        return np.asarray(wrong)
+
+    def nearest(self, values: Floats) -> Floats:
+        """Each feature's nearest allowed value within the limits, whatever the others are."""
+        start, (lower, upper) = self.start, self.asked
+        values = np.where(np.isnan(values), start, values)  # nobody is advised to leave a gap
+        rows = np.clip(self.space.grid.nearest(values), *self.limits)
+        # Who stands outside what may be asked for either stays or goes in.
+        rows = np.where((rows < lower) & (rows > start), lower, rows)
+        rows = np.where((rows > upper) & (rows < start), upper, rows)
+        moved = np.abs(values - start)
         stays = moved <= np.maximum(np.abs(values - rows), self.space.dust)
-        return np.where(stays, self.start, rows)
+        rows = self.space.moves.settled(np.where(stays, start, rows), start)
+        if self.space.moves.hops:  # a level that can be got to may lie beyond the limits
+            rows = np.where((rows < lower) | (rows > upper), start, rows)
+        return np.where(self.space.links.linked, start, rows)
 
-    def keeps(self, values: Floats) -> Mask:
-        """Which rows keep every rule: a mask (rows,)."""
-        return np.asarray(~self.broken(values).any(axis=1))
-
-    def broken(self, values: Floats) -> Mask:
-        """Which features of which rows break a rule, to name them: a mask (rows, features)."""
-        odd = values != allowed(self.space, values)
-        return np.asarray((self.stopped(values) | odd) & (values != self.start))
+    # ---- in words -------------------------------------------------------------------------
 
     def check(self, frame: Frame) -> list[Violation]:
         """Every rule that the rows of `frame` break, by name; empty if none."""
-        values = self._fits(self.space.read(frame))
-        start, lower, upper = (np.broadcast_to(a, values.shape) for a in (self.start, *self.limits))
+        rows = self._fits(self.space.read(frame, allow_missing=True))
+        start = np.broadcast_to(self.start, rows.shape)
         labels, found = frames.labels(frame), []
-        for row, f in np.argwhere(self.broken(values)):
+        for row, f in np.argwhere(self.broken(rows)):
             feature = self.space.schema.features[f]
-            fixed = lower[row, f] == upper[row, f] == start[row, f]
-            rule = _rule(self.space, feature, fixed, start[row, f], values[row, f])
-            before, after = (self.space.shown(int(f), v[row, f]) for v in (start, values))
+            rule = self._rule(feature, int(f), start[row], rows[row])
+            before, after = (self.space.shown(int(f), v[row, f]) for v in (start, rows))
             found.append(Violation(labels[row], feature.name, rule, before, after))
+        requirements = self.space.requirements
+        kept = requirements.kept(rows, self.start, self.kept_today)
+        for row, p in np.argwhere(~kept):
+            part = requirements.parts[p]
+            names, before, after = (
+                tuple(cell(int(f)) for f in part.features)
+                for cell in (
+                    self.space.schema.names.__getitem__,
+                    lambda f, row=row: self.space.shown(f, start[row, f]),
+                    lambda f, row=row: self.space.shown(f, rows[row, f]),
+                )
+            )
+            rule = f"must keep {part.formula.text}"
+            found.append(Violation(labels[row], ", ".join(names), rule, before, after))
         return found
 
     def blocked_by(self, frame: Frame) -> list[tuple[str, ...]]:
         """For each row of `frame`, the features whose rules keep a person from becoming it."""
-        stopped = self.stopped(self._fits(self.space.read(frame)))
-        names = np.array(self.space.schema.names, dtype=object)
-        return [tuple(names[row]) for row in stopped]
-
-    def stopped(self, values: Floats) -> Mask:
-        """Which features of which rows lie beyond the limits: a mask (rows, features)."""
+        rows = self._fits(self.space.read(frame))
         lower, upper = self.limits
-        return (values < lower) | (values > upper)
+        stopped = (rows < lower) | (rows > upper) | self.space.moves.broken(rows, self.start)
+        names = np.array(self.space.schema.names, dtype=object)
+        return [tuple(names[row & ~self.space.links.linked]) for row in stopped]
+
+    def _rule(self, feature: Feature, f: int, start: Floats, row: Floats) -> str:
+        """The rule that a change breaks, in words."""
+        before, after = start[f], row[f]
+        if isinstance(feature, Derived):
+            return "doesn't follow from the rest of the row"
+        if feature.change is Change.TIME:
+            return "only grows with the time a plan takes"
+        if feature.change is Change.NEVER:
+            return "never changes"
+        if np.isnan(before):
+            return "has no value, and may not be filled in"
+        if np.isnan(after):
+            return "can't be left empty"
+        if feature.change is Change.INCREASE and after < before:
+            return "may only increase"
+        if feature.change is Change.DECREASE and after > before:
+            return "may only decrease"
+        low, high = bounds_of(feature)
+        if not low <= after <= high:
+            return f"must lie within {plain(low)} and {plain(high)}"
+        if after != self.space.grid.column(f, np.array([after]))[0]:
+            return _grain(feature)
+        if self.space.moves.broken(row[None], start[None])[0, f]:
+            return "can't get to that level"
+        if isinstance(feature, Numeric) and feature.reach is not None:
+            reach = feature.reached(np.array([before]))
+            if not reach[0][0] <= after <= reach[1][0]:
+                return "is out of reach"
+        return "is locked, or beyond this person's limits"
 
     def _fits(self, rows: Floats) -> Floats:
         if len(self) not in (1, len(rows)):
@@ -169,65 +301,19 @@ class Feasible:
         return rows
 
 
-def _limits(feature: Feature) -> tuple[float, float]:
-    if isinstance(feature, Numeric):
-        return feature.limits
-    return 0.0, float(len(feature.levels or ()) - 1)
-
-
-def _is_outside(space: Space, feature: Feature, values: Floats) -> Mask:
-    """Which values break the feature's bounds; in a float32 column, bounds are float32 too."""
-    low, high = _limits(feature)
-    if isinstance(feature, Numeric) and space.template.is_single_precision(feature.name):
-        low, high = min(low, float(np.float32(low))), max(high, float(np.float32(high)))
-    return (values < low) | (values > high)
-
-
-def allowed(space: Space, values: Floats) -> Floats:
-    """Each value's nearest one that its feature can take, for complete rows (n, features)."""
-    features = space.schema.features
-    whole = [not isinstance(f, Numeric) or f.most_decimals == 0 for f in features]
-    rows = np.where(whole, np.rint(values), values)  # the common kinds in one go
-    for f, feature in enumerate(features):
-        if isinstance(feature, Numeric) and (
-            feature.most_decimals or space.template.is_single_precision(feature.name)
-        ):
-            rows[:, f] = _allowed_column(space, feature, values[:, f])
-    return rows
-
-
-def _allowed_column(space: Space, feature: Feature, values: Floats) -> Floats:
-    """The nearest values that the feature can take at all, whoever the person is."""
-    if not isinstance(feature, Numeric):
-        return np.rint(values)
-    if feature.most_decimals is not None:
-        values = rounded(values, feature.most_decimals)
-    if space.template.is_single_precision(feature.name):
-        # A float32 column would round the row after it was checked: use only what it can hold.
-        values = values.astype(np.float32).astype(np.float64)
-    return values
-
-
-def rounded(values: Floats, decimals: int) -> Floats:
-    """Values to so many decimals; one that is too large to have that many stays as it is."""
-    small = np.abs(values) < EXACT / 2 / 10.0**decimals
-    return np.where(small, np.round(np.where(small, values, 0.0), decimals), values)
-
-
-def _inside(space: Space, feature: Feature, end: float, inwards: float) -> float:
-    """The allowed value nearest to a bound that isn't beyond it (`inwards`: ±infinity)."""
-    if np.isinf(end):
-        return end
-    decimals = feature.most_decimals if isinstance(feature, Numeric) else 0
-    single = isinstance(feature, Numeric) and space.template.is_single_precision(feature.name)
-    finest = abs(end) * float(np.finfo(np.float32 if single else np.float64).eps)
-    step = max(finest, 0.0 if decimals is None else 10.0**-decimals)
-    way = np.sign(inwards)
-    nearest = _allowed_column(space, feature, np.array([end]))
-    while (nearest[0] - end) * way < 0:
-        nearest = _allowed_column(space, feature, nearest + way * step)
-        step *= 2  # in case rounding went back again
-    return float(nearest[0])
+def refuse_outside(space: Space, values: Floats, labels: NDArray[Any] | None = None) -> None:
+    """Refuse people who break the bounds already."""
+    for f, feature in enumerate(space.schema.features):
+        outside = np.flatnonzero(space.grid.outside(f, values[:, f]))
+        if outside.size:
+            who = (np.arange(len(values)) if labels is None else labels)[outside[0]]
+            who = who.item() if isinstance(who, np.generic) else who
+            low, high = bounds_of(feature)
+            raise BoundsError(
+                f"Row {who!r} has {feature.name} = {plain(values[outside[0], f])}, outside the "
+                f"schema's own bounds {plain(low)} to {plain(high)} "
+                f"({outside.size} in all). Widen the bounds, or correct the row."
+            )
 
 
 def _encoded_box(
@@ -239,31 +325,23 @@ def _encoded_box(
     for f, feature in enumerate(space.schema.features):
         where = space.slices[feature.name]
         if isinstance(feature, Categorical):
-            fixed = (lower[:, f] == upper[:, f])[:, None]
+            fixed = ~(lower[:, f] < upper[:, f])[:, None]
             low[:, where] = np.where(fixed, here[:, where], 0.0)
             high[:, where] = np.where(fixed, here[:, where], 1.0)
-        else:
+        elif where.stop > where.start:
             center, scale = space.center[where], space.scale[where]
-            low[:, where] = (lower[:, [f]] - center) / scale
-            high[:, where] = (upper[:, [f]] - center) / scale
+            gap = np.isnan(start[:, [f]])
+            low[:, where] = np.where(gap, here[:, where], (lower[:, [f]] - center) / scale)
+            high[:, where] = np.where(gap, here[:, where], (upper[:, [f]] - center) / scale)
     return low, high
 
 
-def _rule(space: Space, feature: Feature, fixed: bool, before: float, after: float) -> str:
-    """The rule that a change breaks, in words."""
-    if feature.change is Change.NEVER:
-        return "never changes"
-    if feature.change is Change.INCREASE and after < before:
-        return "may only increase"
-    if feature.change is Change.DECREASE and after > before:
-        return "may only decrease"
-    low, high = _limits(feature)
-    if not low <= after <= high:
-        return f"must lie within {plain(low)} and {plain(high)}"
-    if fixed:
-        return "is locked"
+def _grain(feature: Feature) -> str:
+    """What the values of a number have to be, in words."""
     assert isinstance(feature, Numeric)  # levels outside the list were refused when reading
-    decimals = feature.most_decimals
-    if decimals is not None and after != rounded(np.array(after), decimals):
+    if feature.multiple is not None:
+        return f"must be a multiple of {plain(feature.multiple)}"
+    if feature.most_decimals is not None:
+        decimals = feature.most_decimals
         return "must be whole" if decimals == 0 else f"has at most {decimals} decimals"
     return "must be a number that a float32 column can hold"

@@ -36,8 +36,13 @@ from stepladder.errors import (
     nearest,
 )
 from stepladder.table import frames
+from stepladder.table.derived import Derived
 from stepladder.table.feature import Categorical, Change, Feature, Numeric, Ordinal
 from stepladder.table.frames import Frame, Template
+from stepladder.table.grid import Grid
+from stepladder.table.links import Links
+from stepladder.table.moves import Moves
+from stepladder.table.requirements import Requirements
 from stepladder.table.schema import Schema, seen_levels
 
 Floats = NDArray[np.float64]
@@ -103,16 +108,60 @@ class Space:
         }
 
     @cached_property
+    def grid(self) -> Grid:
+        """The values that features can take at all."""
+        return Grid(self.schema, self.template)
+
+    @cached_property
+    def links(self) -> Links:
+        """How features that no plan sets follow from the others."""
+        return Links(self)
+
+    @cached_property
+    def moves(self) -> Moves:
+        """Which level can get to which."""
+        return Moves(self.schema)
+
+    @cached_property
+    def requirements(self) -> Requirements:
+        """What rows have to keep to beyond each feature's own rules."""
+        return Requirements.of(self.schema.require, self.schema)
+
+    @cached_property
+    def is_box(self) -> bool:
+        """Whether no rule is about more than one feature, or about the way there."""
+        return self.links.are_none and not self.moves.hops and not len(self.requirements)
+
+    @cached_property
     def _numbered(self) -> NDArray[np.intp]:
         """The features that are one standardised column: numerics and ordinals."""
-        ordered = [feature.ordered for feature in self.schema.features]
-        return np.flatnonzero(ordered)
+        return np.flatnonzero([isinstance(f, Numeric | Ordinal) for f in self.schema.features])
 
     @cached_property
     def _columns(self) -> NDArray[np.intp]:
         """The columns of those features."""
         names = self.schema.names
         return np.array([self.slices[names[f]].start for f in self._numbered], dtype=np.intp)
+
+    @cached_property
+    def rising(self) -> Mask:
+        """(features,) which may only increase"""
+        return np.array([f.change is Change.INCREASE for f in self.schema.features])
+
+    @cached_property
+    def falling(self) -> Mask:
+        """(features,) which may only decrease"""
+        return np.array([f.change is Change.DECREASE for f in self.schema.features])
+
+    @cached_property
+    def at_once(self) -> Mask:
+        """(features,) which change in a single step"""
+        return np.array([getattr(f, "at_once", False) for f in self.schema.features])
+
+    @cached_property
+    def fillable(self) -> Mask:
+        """(features,) where a gap may be filled in"""
+        return np.array([getattr(f, "fill", False) for f in self.schema.features])
 
     @cached_property
     def _single(self) -> Mask:
@@ -156,7 +205,7 @@ class Space:
     @property
     def changeable(self) -> Mask:
         """Which columns may change: a mask (columns,)."""
-        return self.columns_of(lambda feature: feature.change is not Change.NEVER)
+        return self.columns_of(lambda feature: feature.chosen)
 
     # ---- frame ⇄ points -------------------------------------------------------------------
 
@@ -177,7 +226,7 @@ class Space:
             raise ParameterError(
                 f"decode expects points of shape (n, {self.width}), got {points.shape}."
             )
-        return self.to_frame(self.to_values(points))
+        return self.to_frame(self.links.filled(self.to_values(points)))
 
     # ---- frame ⇄ values -------------------------------------------------------------------
 
@@ -210,8 +259,8 @@ class Space:
         built: dict[str, Any] = {}
         for feature in self.schema.features:
             column = values[:, index[feature.name]]
-            if isinstance(feature, Numeric):
-                built[feature.name] = _number_column(template, feature, column)
+            if _is_number(feature):
+                built[feature.name] = _number_column(template, feature.name, column)
             elif isinstance(feature, Categorical) and feature.onehot:
                 for code, name in enumerate(feature.onehot):
                     flags = np.where(np.isnan(column), np.nan, column == code)
@@ -235,33 +284,36 @@ class Space:
         return dust
 
     def to_points(self, values: Floats) -> Floats:
+        """The points of values; a gap lies in the middle."""
         points = np.zeros((len(values), self.width))
         numbers = values[:, self._numbered]
         numbers -= self.center[self._columns]
         numbers /= self.scale[self._columns]
-        points[:, self._columns] = numbers
+        points[:, self._columns] = np.where(np.isnan(numbers), 0.0, numbers)
         for f, feature in enumerate(self.schema.features):
             if isinstance(feature, Categorical):
-                start = self.slices[feature.name].start
+                start, column = self.slices[feature.name].start, values[:, f]
                 if len(feature.levels or ()) == 2:
-                    points[:, start] = values[:, f]
+                    points[:, start] = np.where(np.isnan(column), 0.5, column)
                 else:
-                    points[np.arange(len(values)), start + values[:, f].astype(np.intp)] = 1.0
+                    rows = np.flatnonzero(~np.isnan(column))
+                    points[rows, start + column[rows].astype(np.intp)] = 1.0
         return points
 
     def to_values(self, points: Floats, *, tidy: bool = True) -> Floats:
         """The values of points: numerics as they are, the nearest level, the largest column.
 
-        What `to_points` added by rounding is taken off again, if `tidy`.
+        What `to_points` added by rounding is taken off again, if `tidy`. What is derived isn't in
+        the geometry, and is left open.
         """
-        values = np.empty((len(points), len(self.schema)))
+        values = np.full((len(points), len(self.schema)), np.nan)
         columns = self._columns
         raw = points[:, columns] * self.scale[columns] + self.center[columns]
         if tidy:
             raw = _without_dust(raw, self.center[columns], self._single)
         values[:, self._numbered] = raw
         for f, feature in enumerate(self.schema.features):
-            if isinstance(feature, Numeric):
+            if isinstance(feature, Numeric | Derived):
                 continue
             top = len(feature.levels or ()) - 1
             where = self.slices[feature.name]
@@ -276,13 +328,22 @@ class Space:
     def shown(self, feature: int, value: float) -> Any:
         """One value of the feature at a position, as the person knows it."""
         found = self.schema.features[feature]
-        if not isinstance(found, Numeric):
+        if np.isnan(value):
+            return None
+        if not _is_number(found):
             return (found.levels or ())[int(value)]
         return int(value) if found.most_decimals == 0 and value == int(value) else float(value)
 
 
+def _is_number(feature: Feature) -> bool:
+    """Whether a feature's values are numbers, not positions of levels."""
+    return isinstance(feature, Numeric) or (isinstance(feature, Derived) and not feature.levels)
+
+
 def _width(feature: Feature) -> int:
-    """How many columns a feature has."""
+    """How many columns a feature has: a derived one has none."""
+    if isinstance(feature, Derived):
+        return 0
     levels = len(feature.levels or ()) if isinstance(feature, Categorical) else 1
     return 1 if levels == 2 else levels
 
@@ -296,11 +357,11 @@ def _geometry(
     """The center and scale of every column; `standard` gives those of a number or an ordinal."""
     pairs: list[tuple[float, float]] = []
     for feature in schema.features:
-        if isinstance(feature, Categorical):
+        if isinstance(feature, Categorical | Derived):
             pairs += [(0.0, 1.0)] * _width(feature)
         else:
             pairs.append(standard(feature))
-    center, scale = np.array(pairs).T.copy()
+    center, scale = np.array(pairs).reshape(-1, 2).T.copy()
     return center, scale
 
 
@@ -372,7 +433,7 @@ def _with_levels(schema: Schema, table: nw.DataFrame[Any]) -> Schema:
 def _values(schema: Schema, table: nw.DataFrame[Any]) -> Floats:
     values = np.empty((len(table), len(schema)))
     for f, feature in enumerate(schema.features):
-        if isinstance(feature, Numeric):
+        if _is_number(feature):
             values[:, f] = frames.numbers(table[feature.name], feature.name)
             infinite = np.flatnonzero(np.isinf(values[:, f]))
             if infinite.size:
@@ -457,9 +518,8 @@ def _standard(feature: Feature, column: Floats) -> tuple[float, float]:
     return float(known.mean()), spread
 
 
-def _number_column(template: Template, feature: Numeric, column: Floats) -> Any:
+def _number_column(template: Template, name: str, column: Floats) -> Any:
     """A numeric column in the template's dtype, unless that would change a value."""
-    name = feature.name
     return template.column(name, column, keep_dtype=template.holds(name, column))
 
 

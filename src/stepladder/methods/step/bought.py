@@ -19,7 +19,6 @@ from stepladder.model.scorer import Scorer
 from stepladder.privacy import mechanism
 from stepladder.privacy.pay import Pay, PayOnce, PayPerDirection
 from stepladder.privacy.reference import RELEASES, Facts, Layout, facts, made_up, nearest_centre
-from stepladder.table.feasible import allowed
 from stepladder.table.feature import Categorical, Change
 from stepladder.table.space import Floats, Space
 
@@ -179,4 +178,4 @@ def _as_values(made: Floats, space: Space) -> Floats:
     values = space.to_values(points)
     middles = ranges(space).mean(axis=1)
     never = [feature.change is Change.NEVER for feature in space.schema.features]
-    return allowed(space, np.where(never, middles, values))
+    return space.grid.nearest(np.where(never, middles, values))

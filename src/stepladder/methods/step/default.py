@@ -21,11 +21,12 @@ from stepladder.methods.step.mixed import mixed
 from stepladder.methods.step.planner import Planner
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.search import Search, Trail
+from stepladder.methods.step.steps import keeping, need_care
 from stepladder.methods.step.targets import Targets, reachable, share
 from stepladder.model.goal import Goal
 from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome, Path
-from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Space
 
 CLIP = 3.0
@@ -84,7 +85,7 @@ class Default(Planner):
         return {"privacy": None, **asdict(self.options)}
 
     def reference(self, found: Floats, space: Space) -> Reference:
-        values = allowed(space, found)
+        values = space.grid.nearest(found)
         points = space.to_points(values)
         changeable = self.options.changeable
         seen = np.clip(points[:, space.changeable], -CLIP, CLIP) if changeable else points
@@ -248,8 +249,12 @@ def finished(
 
     Without targets nothing is refined.
     """
+    if need_care(feasible):
+        _lay_the_rest(trail, feasible, scorer)
     done = np.flatnonzero(trail.reached)
-    if not len(done) or not (options.shorten or options.refine or options.take_back):
+    if not len(done) or not (
+        options.shorten or options.refine or options.take_back or need_care(feasible)
+    ):
         return
     own, steps = feasible.take(done), trail.steps[done]
     trails = [trail.values[path].copy() for path in done]
@@ -272,7 +277,29 @@ def finished(
         trails[path] = rows
     if options.refine or options.take_back:
         trails = finish.laid(trails, ends, scorer.space, step_size)
-    finish.replay(trail, done, trails, scorer)
+    if need_care(own):
+        trails = keeping(own, trails)
+        gone = np.array([len(rows) < 2 for rows in trails])
+        trail.reached[done[gone]], trail.stalled[done[gone]] = False, True
+        for path in done[gone]:
+            trail.values[path], trail.scores[path] = trail.values[path][:1], trail.scores[path][:1]
+        done, trails = done[~gone], [rows for rows in trails if len(rows) > 1]
+    if trails:
+        finish.replay(trail, done, trails, feasible, scorer)
+
+
+def _lay_the_rest(trail: Trail, feasible: Feasible, scorer: Scorer) -> None:
+    """Lay the paths that fell short of the goal as steps that keep the rules, too. In place."""
+    short = np.flatnonzero(~trail.reached & (trail.steps > 0))
+    if not len(short):
+        return
+    trails = keeping(feasible.take(short), [trail.values[path] for path in short])
+    for path, rows in zip(short, trails, strict=True):
+        trail.values[path], trail.scores[path] = rows, trail.scores[path][: len(rows)]
+    moved = np.array([len(rows) > 1 for rows in trails])
+    rest = [rows for rows in trails if len(rows) > 1]
+    if rest:
+        finish.replay(trail, short[moved], rest, feasible, scorer)
 
 
 def _layable(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stepladder.methods.step.asked import accepted, margins
 from stepladder.methods.step.search import Trail
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
@@ -45,7 +46,7 @@ def first_on_line(
         length = stop - start
         between = start[:, None] + shares[:, None] * length[:, None]
         rows = many.snap(between.reshape(-1, start.shape[1]))
-        met = scorer.met(scorer.score(rows)).reshape(len(start), len(shares))
+        met = accepted(many, rows, scorer).reshape(len(start), len(shares))
         found = np.flatnonzero(met.any(axis=1))
         before = np.full(len(start), PARTS - 1)
         before[found] = met[found].argmax(axis=1)
@@ -68,8 +69,8 @@ def taken_back(ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer
     for rank in range(int((waste > 0).sum(axis=1).max(initial=0))):
         feature = order[:, rank]
         paths = np.flatnonzero(waste[np.arange(len(ends)), feature] > 0)
-        trial = _reverted(ends, start, paths, feature[paths])
-        met = scorer.met(scorer.score(trial))
+        trial = _reverted(ends, feasible, paths, feature[paths])
+        met = accepted(feasible.take(paths), trial, scorer)
         ends[paths[met]] = trial[met]
     to_points = feasible.space.to_points
     return first_on_line(to_points(start), to_points(ends), ends, feasible, scorer)
@@ -82,21 +83,21 @@ def _waste(ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer) ->
     """
     moved = sizes(feasible.space, feasible.start, ends, weights)
     paths, features = np.nonzero(moved)
-    reverted = scorer.score(_reverted(ends, feasible.start, paths, features))
-    margin = scorer.goal.margin
-    cost = margin(scorer.score(ends))[paths] - margin(reverted)
+    reverted = _reverted(ends, feasible, paths, features)
+    cost = margins(feasible, ends, scorer)[paths]
+    cost -= margins(feasible.take(paths), reverted, scorer)
     waste = np.zeros_like(moved)
     waste[paths, features] = moved[paths, features] ** 2 / np.maximum(cost, 1e-12)
     return waste
 
 
 def _reverted(
-    ends: Floats, start: Floats, paths: NDArray[np.intp], features: NDArray[np.intp]
+    ends: Floats, feasible: Feasible, paths: NDArray[np.intp], features: NDArray[np.intp]
 ) -> Floats:
     """The ends of some paths, each with one feature as it was at the start."""
     rows = ends[paths]
-    rows[np.arange(len(paths)), features] = start[paths, features]
-    return rows
+    rows[np.arange(len(paths)), features] = feasible.start[paths, features]
+    return feasible.take(paths).complete(rows)
 
 
 def sizes(space: Space, start: Floats, ends: Floats, weights: Floats) -> Floats:
@@ -115,6 +116,7 @@ def between(feasible: Feasible, ends: Floats, shares: Floats) -> Floats:
     unordered = [isinstance(feature, Categorical) for feature in space.schema.features]
     gone = np.where(unordered, shares > 0.5, shares)
     rows = start + gone * (ends[:, None] - start)
+    rows = np.where(np.isnan(start), np.where(shares > 0.5, ends[:, None], start), rows)
     many = feasible.take(np.repeat(np.arange(len(ends)), shares.shape[1]))
     return many.repair(rows.reshape(-1, rows.shape[2])).reshape(rows.shape)
 
@@ -168,6 +170,7 @@ def laid_again(
         np.minimum.accumulate(clipped, axis=1),
     )
     unordered = [isinstance(feature, Categorical) for feature in space.schema.features]
+    unordered = unordered | np.isnan(start)
     there = np.logical_or.accumulate(rows == end, axis=1)  # a level is there or not yet
     laid = np.where(unordered, np.where(there, end, start), laid)
     after = np.arange(rows.shape[1]) >= steps[:, None]
@@ -196,13 +199,27 @@ def _kept(points: Floats, steps: Counts, step_size: float) -> Mask:
     return kept
 
 
-def replay(trail: Trail, paths: NDArray[np.intp], trails: list[Floats], scorer: Scorer) -> None:
-    """Score the new rows (steps + 1, features) of some paths, each cut at the first that counts."""
-    scores = scorer.score(np.concatenate([rows[1:] for rows in trails]))
-    ends = np.cumsum([len(rows) - 1 for rows in trails])
-    for path, rows, after in zip(paths, trails, np.split(scores, ends[:-1]), strict=True):
-        met = scorer.met(after)
-        if met.any():  # as ever, but for a model that answers differently when asked again
-            steps = int(met.argmax()) + 1
-            trail.values[path] = rows[: steps + 1]
-            trail.scores[path] = np.concatenate([trail.scores[path][:1], after[:steps]])
+def replay(
+    trail: Trail,
+    paths: NDArray[np.intp],
+    trails: list[Floats],
+    feasible: Feasible,
+    scorer: Scorer,
+) -> None:
+    """Score the new rows (steps + 1, features) of some paths, each cut at the first that counts.
+
+    `feasible` has the set of each path of the trail.
+    """
+    steps = np.array([len(rows) - 1 for rows in trails])
+    rows = np.concatenate([own[1:] for own in trails])
+    scores = scorer.score(rows)
+    met = scorer.met(scores) & feasible.take(np.repeat(paths, steps)).passes(rows)
+    ends = np.cumsum(steps)[:-1]
+    for path, own, after, yes in zip(
+        paths, trails, np.split(scores, ends), np.split(met, ends), strict=True
+    ):
+        # A model may answer differently when asked again; then what was found before stands.
+        if yes.any() or not trail.reached[path]:
+            last = int(yes.argmax()) + 1 if yes.any() else len(after)
+            trail.values[path] = own[: last + 1]
+            trail.scores[path] = np.concatenate([trail.scores[path][:1], after[:last]])

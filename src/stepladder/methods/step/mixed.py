@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.methods.pace import Pace
+from stepladder.methods.step.asked import margins
 from stepladder.methods.step.reference import Reference, profiles
 from stepladder.model.scorer import Scorer
-from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Numeric
 from stepladder.table.space import Floats, Mask, Space
 
@@ -47,34 +48,34 @@ def mixed(
     """A row for each of n people's k paths (n · k, features), and which of them meet the goal."""
     first, profile = profiles(feasible)
     each = feasible.take(np.repeat(first, reference.slots * TRIES))
-    rows, margins = _starts(each, reference, scorer)
-    tried = _tried(reference.values)
+    rows, beyond = _starts(each, reference, scorer)
+    tried = _tried(reference.values, feasible.space)
     if reference.ranges is not None:
         tried = sorted({*tried, *declared(feasible.space, reference.ranges)})
-    climb(rows, margins, each, tried, scorer, pace)
-    margins = margins.reshape(-1, TRIES)
-    best = np.arange(len(margins)), margins.argmax(axis=1)
+    climb(rows, beyond, each, tried, scorer, pace)
+    beyond = beyond.reshape(-1, TRIES)
+    best = np.arange(len(beyond)), beyond.argmax(axis=1)
     shape = (len(first), reference.slots)
-    ends = rows.reshape(*margins.shape, -1)[best].reshape(*shape, -1)[profile]
-    met = (margins[best] >= 0).reshape(shape)[profile]
+    ends = rows.reshape(*beyond.shape, -1)[best].reshape(*shape, -1)[profile]
+    met = (beyond[best] >= 0).reshape(shape)[profile]
     return ends.reshape(-1, rows.shape[1]), met.reshape(-1)
 
 
 def climb(
-    rows: Floats, margins: Floats, each: Feasible, tried: Tried, scorer: Scorer, pace: Pace
+    rows: Floats, beyond: Floats, each: Feasible, tried: Tried, scorer: Scorer, pace: Pace
 ) -> None:
     """Change rows (t, features), a value at a time, until they meet the goal or nothing helps.
 
-    In place; `margins` (t,) say how far each is beyond the goal, -inf for one to leave alone.
+    In place; `beyond` (t,) says how far each is beyond the goal, -inf for one to leave alone.
     """
-    going = np.flatnonzero((margins < 0) & np.isfinite(margins))
+    going = np.flatnonzero((beyond < 0) & np.isfinite(beyond))
     for _ in range(ROUNDS):
         if not len(going) or pace.expired:
             break
         better, gained = _improved(rows[going], each.take(going), tried, scorer, pace)
-        helps = gained > margins[going]
-        rows[going[helps]], margins[going[helps]] = better[helps], gained[helps]
-        going = going[helps & (margins[going] < 0)]
+        helps = gained > beyond[going]
+        rows[going[helps]], beyond[going[helps]] = better[helps], gained[helps]
+        going = going[helps & (beyond[going] < 0)]
 
 
 def declared(space: Space, ranges: Floats) -> Tried:
@@ -84,13 +85,15 @@ def declared(space: Space, ranges: Floats) -> Tried:
     """
     tried: Tried = []
     for f, (feature, (low, high)) in enumerate(zip(space.schema.features, ranges, strict=True)):
+        if not feature.chosen:
+            continue
         values = np.arange(low, high + 1)
         if isinstance(feature, Numeric):
             beyond = np.multiply(BEYOND, high - low)
             values = np.concatenate([np.linspace(low, high, VALUES), low - beyond, high + beyond])
         rows = np.zeros((len(values), len(ranges)))
         rows[:, f] = values
-        tried += [(f, float(value)) for value in np.unique(allowed(space, rows)[:, f])]
+        tried += [(f, float(value)) for value in np.unique(space.grid.nearest(rows)[:, f])]
     return tried
 
 
@@ -100,8 +103,8 @@ def _starts(each: Feasible, reference: Reference, scorer: Scorer) -> tuple[Float
     A path whose cluster is empty has nowhere to start from: it's infinitely far from the goal.
     """
     shape = (-1, reference.slots, TRIES)
-    rows, margins = each.start.copy(), np.full(len(each), -np.inf)
-    by_path, by_path_margins = rows.reshape(*shape, rows.shape[1]), margins.reshape(shape)
+    rows, beyond = each.start.copy(), np.full(len(each), -np.inf)
+    by_path, by_path_beyond = rows.reshape(*shape, rows.shape[1]), beyond.reshape(shape)
     for c, members in enumerate(reference.members):
         if not len(members):
             continue
@@ -109,19 +112,20 @@ def _starts(each: Feasible, reference: Reference, scorer: Scorer) -> tuple[Float
         own = each.take(slice(None, None, reference.slots * TRIES))
         people = np.repeat(np.arange(len(own)), len(some))
         many = reference.projected(own.take(people), np.tile(some, len(own)))
+        found = margins(own.take(people), many, scorer).reshape(len(own), len(some))
         many = many.reshape(len(own), len(some), -1)
-        found = _margins(many, scorer)
         order = np.argsort(-found, axis=1, kind="stable")
         best = order[:, np.arange(TRIES) % order.shape[1]]  # a small cluster's are tried again
         by_path[:, c] = np.take_along_axis(many, best[:, :, None], axis=1)
-        by_path_margins[:, c] = np.take_along_axis(found, best, axis=1)
-    return rows, margins
+        by_path_beyond[:, c] = np.take_along_axis(found, best, axis=1)
+    return rows, beyond
 
 
-def _tried(rows: Floats) -> Tried:
+def _tried(rows: Floats, space: Space) -> Tried:
     """The features and values to try: those of the positives (N, features), evenly spread."""
     tried = []
-    for f, column in enumerate(rows.T):
+    for f in np.flatnonzero(space.links.chosen).tolist():
+        column = rows[~np.isnan(rows[:, f]), f]
         values = np.unique(column)
         if len(values) > VALUES:
             shares = np.linspace(0, 1, VALUES)
@@ -142,19 +146,13 @@ def _improved(
             break
         part = slice(start, start + max(1, AT_ONCE // len(tried)))
         many = np.repeat(rows[part][:, None], len(tried), axis=1)
-        low, high = (end[part][:, features] for end in each.limits)
-        many[:, np.arange(len(tried)), features] = np.clip(values, low, high)
-        margins = _margins(many, scorer)
-        best = np.arange(len(many)), margins.argmax(axis=1)
-        better[part], gained[part] = many[best], margins[best]
+        many[:, np.arange(len(tried)), features] = values
+        own = each.take(part)
+        own = own.take(np.repeat(np.arange(len(own)), len(tried)))
+        many = own.repair(many.reshape(-1, rows.shape[1]))
+        found = margins(own, many, scorer).reshape(-1, len(tried))
+        best = np.arange(len(found)), found.argmax(axis=1)
+        better[part], gained[part] = many.reshape(*found.shape, -1)[best], found[best]
     return better, gained
 
 
-def margins_of(rows: Floats, scorer: Scorer) -> Floats:
-    """How far rows (t, features) are beyond the goal."""
-    return np.asarray(scorer.goal.margin(scorer.score(rows)))
-
-
-def _margins(many: Floats, scorer: Scorer) -> Floats:
-    """How far rows (n, m, features) are beyond the goal."""
-    return margins_of(many.reshape(-1, many.shape[2]), scorer).reshape(many.shape[:2])

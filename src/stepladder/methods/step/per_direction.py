@@ -19,10 +19,11 @@ from stepladder.errors import BudgetError, ModelError, ParameterError
 from stepladder.kernels.alpha import Unit
 from stepladder.methods.base import TOO_LATE, Answer, Question, ReferenceTable, standing
 from stepladder.methods.pace import Pace, TimeUpError
+from stepladder.methods.step.asked import accepted, margins
 from stepladder.methods.step.bought import Held, box, held, ranges
 from stepladder.methods.step.clusters import Labels
 from stepladder.methods.step.default import Options, finished
-from stepladder.methods.step.mixed import climb, declared, margins_of
+from stepladder.methods.step.mixed import climb, declared
 from stepladder.methods.step.private import Private
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.search import Trail
@@ -146,7 +147,7 @@ class PerDirection(Private):
         trail = Trail.begun(start)
         enquiry = Enquiry(self, _held(reference), each.take(slice(0, 1)), scorer)
         took, rows, scored = [np.arange(k)], [each.start], [np.full(k, score)]
-        aims = np.full_like(start, np.nan)
+        shown, aims = each.start.copy(), np.full_like(start, np.nan)
         toward = np.zeros((k, int(reference.columns.sum())))
         with suppress(TimeUpError):
             for step in range(1 if question.next_only else self.parameters.max_steps):
@@ -164,12 +165,16 @@ class PerDirection(Private):
                 stretches = STRETCHES if question.next_only else 1
                 self._move(trail, going, toward, aims, each, reference, stretches)
                 paths = np.flatnonzero(going)
-                seen = each.snap(trail.latent)[paths]
+                own = each.take(paths)
+                seen = own.snap(trail.latent[paths])
+                kept = own.fulfils(seen)
+                seen = np.where(kept[:, None], seen, shown[paths])
+                shown[paths] = seen
                 after = scorer.score(seen)
                 took.append(paths)
                 rows.append(seen)
                 scored.append(after)
-                trail.reached[paths] = scorer.met(after)
+                trail.reached[paths] = scorer.met(after) & kept & own.passes(seen)
                 there = going & ~trail.reached & (trail.latent == aims).all(axis=1)
                 aims[there] = np.nan  # a row refused that was accepted before: ask again
         trail.record(took, rows, scored)
@@ -210,8 +215,9 @@ class PerDirection(Private):
             here = own.snap(trail.latent[[path]])
             # First by features that no path before has used, so that paths differ.
             for fixed in (used, np.zeros_like(used)) if used.any() else (used,):
-                row, margin = here.copy(), margins_of(here, scorer)
-                climb(row, margin, own.holding(fixed, here), tried, scorer, pace)
+                row, margin = here.copy(), margins(own, here, scorer)
+                free = [(f, value) for f, value in tried if not fixed[f]]
+                climb(row, margin, own, free, scorer, pace)
                 if margin[0] >= 0:
                     aims[path] = space.to_points(row)[0]
                     used |= (row != here)[0]
@@ -252,8 +258,8 @@ class PerDirection(Private):
                     ahead = np.clip(
                         ahead, np.minimum(low, start[path]), np.maximum(high, start[path])
                     )
-                trail.latent[path] = own.project(ahead[None])[0]
-                if (own.snap(trail.latent[[path]]) != own.start).any():
+                trail.latent[path] = np.clip(ahead, *(side[0] for side in own.box))
+                if own.changes(own.snap(trail.latent[[path]])).any():
                     break
 
     def _ending(
@@ -303,7 +309,7 @@ class Enquiry:
         each by itself, since an error would tell of them.
         """
         held, space = self.held, self.scorer.space
-        rows = np.clip(held.values, *self.person.limits)
+        rows = self.person.repair(held.values)
         aimed_at = np.ones(len(rows), dtype=bool)
         if self.planner.options.project:
             aimed_at = self._meet_goal(rows)
@@ -314,13 +320,13 @@ class Enquiry:
         # are. And only once they're paid for, as everything else that is asked about them.
         scorer = self.scorer.in_parts(at_once)
         try:
-            return scorer.met(scorer.score(rows))
+            return accepted(self.person, rows, scorer)
         except ModelError:
             scorer.score(self.person.start)  # raises if the model is down, and says so of this row
         judged = np.zeros(len(rows), dtype=bool)
         for i in range(len(rows)):
             with suppress(ModelError):
-                judged[i] = scorer.met(scorer.score(rows[i : i + 1]))[0]
+                judged[i] = accepted(self.person, rows[i : i + 1], scorer)[0]
         return judged
 
     @property

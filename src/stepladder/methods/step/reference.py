@@ -15,7 +15,7 @@ from stepladder.kernels.direction import Positives, prepare
 from stepladder.kernels.distance import Norm, weighting, whitening
 from stepladder.methods.step.clusters import Labels, outlying
 from stepladder.result.path import Outcome, Path
-from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Mask, Space
 
 if TYPE_CHECKING:
@@ -70,11 +70,10 @@ class Reference:
     def projected(self, feasible: Feasible, positives: Labels) -> Floats:
         """π: some positives, one for each of n people, as near as that person could come to it.
 
-        Allowed values stay so, for the ends of each interval are allowed too; and a value that the
-        person has already they may keep, even if nobody else may take it.
+        A value that the person has already they may keep, even if nobody else may take it.
         """
-        rows = np.clip(self.values[positives], *feasible.limits)
-        return np.where(self.found[positives] == feasible.start, feasible.start, rows)
+        own = self.found[positives] == feasible.start
+        return feasible.repair(np.where(own, feasible.start, self.values[positives]))
 
     def stretch(self, feasible: Feasible) -> Floats:
         """(n, columns) how many times as long as usual a step may be for each of n people.
@@ -104,10 +103,12 @@ def profiles(feasible: Feasible) -> tuple[Labels, Labels]:
     """The first of the people with each profile, and which profile each of n people has.
 
     People of one profile project alike, so the model is asked about a row once for all of them:
-    they have the same box, and the same values of their own that nobody else may take.
+    they have the same box, and the same values of their own that rules look at.
     """
-    start = feasible.start
-    own = np.where(start == allowed(feasible.space, start), np.inf, start)
+    start, space = feasible.start, feasible.space
+    own = np.where(start == space.grid.nearest(start), np.inf, start)
+    if not space.is_box:  # formulas and moves may look at any of today's values
+        own = start
     box = np.concatenate([*feasible.limits, own], axis=1)
     _, first, profile = np.unique(box, axis=0, return_index=True, return_inverse=True)
     return first, profile.reshape(-1)  # NumPy 2.0 gives it an extra axis

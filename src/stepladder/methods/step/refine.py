@@ -16,6 +16,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from stepladder.methods.step.asked import accepted, margins
 from stepladder.methods.step.finish import between, sizes
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.targets import Targets
@@ -183,8 +184,10 @@ def _earned(
     paths, features = np.nonzero(moved)
     rows = ends[paths]
     rows[np.arange(len(paths)), features] = other[paths, features]
-    margin = scorer.goal.margin
-    gain = margin(scorer.score(ends))[paths] - margin(scorer.score(rows))
+    each = feasible.take(paths)
+    gain = margins(feasible, ends, scorer)[paths]
+    gain -= margins(each, each.complete(rows), scorer)
+    gain[np.isinf(gain)] = 0.0  # what the rules forbid earns nothing
     earned = np.zeros_like(ends)
     earned[paths, features] = gain / moved[paths, features]
     return np.where(~unordered & (ends < other), -earned, earned)
@@ -205,7 +208,8 @@ def _first(
         spent = (low[:, None] + parts * width[:, None])[:, :, None] * pull[:, None]
         shares = np.minimum(spent / np.where(room > 0, room, 1.0)[:, None], 1.0)
         rows = between(feasible, limits, shares)
-        met = scorer.met(scorer.score(rows.reshape(-1, rows.shape[2]))).reshape(rows.shape[:2])
+        many = feasible.take(np.repeat(np.arange(len(limits)), PARTS))
+        met = accepted(many, rows.reshape(-1, rows.shape[2]), scorer).reshape(rows.shape[:2])
         hit, at = met.any(axis=1), np.where(met.any(axis=1), met.argmax(axis=1), PARTS - 1)
         found[hit] = rows[hit, at[hit]]
         sure |= hit
@@ -236,8 +240,8 @@ def _unordered(space: Space) -> Mask:
 def _bits(space: Space) -> Floats:
     """(features,) the little change that is tried in each, one that the feature can take."""
     bits = []
-    for feature in space.schema.features:
-        bit = PROBE * float(space.scale[space.slices[feature.name].start])
-        decimals = feature.most_decimals if isinstance(feature, Numeric) else 0
-        bits.append(bit if decimals is None else max(round(bit, decimals), 10.0**-decimals))
+    for f, feature in enumerate(space.schema.features):
+        where = space.slices[feature.name]
+        bit = PROBE * float(space.scale[where].max(initial=0.0))
+        bits.append(max(float(space.grid.column(f, np.array([bit]))[0]), space.grid.steps[f]))
     return np.array(bits)

@@ -103,9 +103,12 @@ class Search:
             share = np.where(arrived, 1.0, self.step_size / np.maximum(distance, self.step_size))
             ahead = trail.latent[going]
             ahead[:, columns] = np.where(arrived[:, None], goals, here + gap * share[:, None])
-            seen = feasible.take(going).snap(ahead)
+            own = feasible.take(going)
+            seen = own.snap(ahead)
             home = arrived & (settled[going] >= 0)
             seen[home] = targets.values[going[home], settled[going[home]]]
+            kept = own.fulfils(seen)
+            seen = np.where(kept[:, None], seen, shown[going])  # no way through there
             try:
                 after = scorer.score(seen)
             except TimeUpError:
@@ -114,7 +117,7 @@ class Search:
             rows.append(seen)
             scored.append(after)
             trail.before[going], trail.latent[going] = trail.latent[going], ahead
-            trail.reached[going] = scorer.met(after)
+            trail.reached[going] = scorer.met(after) & kept & own.passes(seen)
             if not self.latent:
                 trail.latent[going] = space.to_points(seen)
                 arrived |= (seen == shown[going]).all(axis=1)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from stepladder.kernels.distance import Norm, measured
 from stepladder.methods.pace import Pace, TimeUpError
+from stepladder.methods.step.asked import accepted
 from stepladder.methods.step.reference import Reference, profiles
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
@@ -154,8 +155,8 @@ class Screening:
         cells, first = np.unique(profile[fresh] * count + positives[fresh], return_index=True)
         for start in range(0, len(cells), AT_ONCE):
             part = fresh[first[start : start + AT_ONCE]]
-            rows = self.reference.projected(self.feasible.take(people[part]), positives[part])
-            met = scorer.met(scorer.score(rows))
+            own = self.feasible.take(people[part])
+            met = accepted(own, self.reference.projected(own, positives[part]), scorer)
             self.known.flat[cells[start : start + AT_ONCE]] = met
         return np.asarray(self.known[profile, positives] == 1)
 

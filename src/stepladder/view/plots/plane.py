@@ -13,7 +13,6 @@ from typing import Protocol
 import numpy as np
 
 from stepladder.errors import ParameterError
-from stepladder.table.feasible import allowed
 from stepladder.table.feature import Categorical, Feature, Numeric
 from stepladder.table.space import Floats, Space
 from stepladder.view.plots.style import times, titled
@@ -92,7 +91,7 @@ class Chosen:
     def values(self, positions: Floats) -> Floats:
         rows = np.tile(self.base, (len(positions), 1))
         rows[:, list(self.indices)] = positions / self._times
-        return allowed(self.space, rows)
+        return self.space.grid.nearest(rows)
 
     def sides(self, positions: Floats, always: Floats) -> tuple[Side, Side]:
         made = []
@@ -149,7 +148,7 @@ class Principal:
     def values(self, positions: Floats) -> Floats:
         start = self.space.to_points(self.base[None])
         away = positions - self.positions(self.base[None])
-        return allowed(self.space, self.space.to_values(start + away @ self.axes))
+        return self.space.grid.nearest(self.space.to_values(start + away @ self.axes))
 
     def sides(self, positions: Floats, always: Floats) -> tuple[Side, Side]:
         made = []
@@ -208,5 +207,5 @@ def usual(space: Space, values: Floats) -> Floats:
         if isinstance(feature, Categorical):
             levels, counts = np.unique(values[:, f], return_counts=True)
             row[f] = levels[counts.argmax()]
-    found: Floats = allowed(space, row[None])[0]
+    found: Floats = space.grid.nearest(row[None])[0]
     return found

@@ -1,0 +1,28 @@
+"""What a yes takes: the rules and the policy are kept, and the model says so.
+
+Only rows that keep them are asked about. Rows are assumed to be made by `Feasible.repair` or
+`complete`, so that each of their values by itself is allowed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepladder.model.scorer import Scorer
+from stepladder.table.feasible import Feasible
+from stepladder.table.space import Floats, Mask
+
+
+def accepted(feasible: Feasible, rows: Floats, scorer: Scorer) -> Mask:
+    """Which rows (n, features), one for each of n people, would get a yes."""
+    return margins(feasible, rows, scorer) >= 0.0
+
+
+def margins(feasible: Feasible, rows: Floats, scorer: Scorer) -> Floats:
+    """(n,) how far rows are beyond the goal; minus infinity for one that breaks a rule."""
+    if feasible.is_box:
+        return np.asarray(scorer.goal.margin(scorer.score(rows)))
+    kept = np.flatnonzero(feasible.fulfils(rows) & feasible.passes(rows))
+    found = np.full(len(rows), -np.inf)
+    found[kept] = scorer.goal.margin(scorer.score(rows[kept]))
+    return found
