@@ -3,6 +3,7 @@
 StepladderError
 ├── ParameterError        a hyper-parameter or an argument is out of range
 ├── SchemaError           the schema contradicts itself, or its file can't be read
+│   └── FormulaError          a formula can't be read, or doesn't fit the features
 ├── FrameError            a frame doesn't fit the schema
 │   ├── EmptyFrameError       it has no rows
 │   ├── ColumnError           a column is missing or appears twice
@@ -40,6 +41,10 @@ class ParameterError(StepladderError, ValueError):
 
 class SchemaError(StepladderError, ValueError):
     """The schema contradicts itself, or its file can't be read."""
+
+
+class FormulaError(SchemaError):
+    """A formula can't be read, or doesn't fit the features."""
 
 
 class FrameError(StepladderError, ValueError):
