@@ -267,7 +267,7 @@ class DiCE(Method):
             how = explainer.limited(start, *(end[0] for end in person.limits), self.iterations)
         else:
             explainer.model = _library().Asked(declared, _Share(scorer, self._spread))
-            explainer.reachable = self._accepted[~person.stopped(self._accepted).any(axis=1)]
+            explainer.reachable = self._accepted[person.keeps(person.complete(self._accepted))]
             if self.algorithm == "genetic" and self.iterations:
                 how["maxiterations"] = self.iterations
         explainer.data_interface.set_continuous_feature_indexes(query)

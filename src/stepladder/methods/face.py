@@ -216,7 +216,7 @@ class FACE(Method):
         nearest = rows.known.get(key)
         if nearest is None:
             nearest = rows.known[key] = self._nearest(rows, alike)
-        entries = np.flatnonzero(~person.stopped(rows.values[alike]).any(axis=1))
+        entries = np.flatnonzero(person.keeps(person.complete(rows.values[alike])))
         heads = rows.points[alike[entries]]
         joined, weights = self._joins(point, heads, np.linalg.norm(heads - point, axis=1))
         found = nearest.lightest(entries[joined], weights)

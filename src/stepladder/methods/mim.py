@@ -100,7 +100,8 @@ class MIM(Method):
             if pace.expired or not len(going):
                 break
             people = feasible.take(going)
-            after = people.project(rules.snapped(points + rules.kept(self._moves(points))))
+            after = rules.snapped(points + rules.kept(self._moves(points)))
+            after = np.clip(after, *people.box)
             rows = people.snap(after)
             try:
                 score = scorer.score(rows)

@@ -44,14 +44,14 @@ def offered(
         kept: list[Path] = []
         broke, missed = set[str](), 0
         for (values, points), after in zip(own, islice(scored, len(own)), strict=True):
-            met = bool(scorer.met(after[-1:])[0])
-            broken = person.broken(values).any(axis=0)
+            met = bool(scorer.met(after[-1:])[0] & person.passes(values[-1:])[0])
             if len(kept) == paths:
                 continue
-            if checked and (broken.any() or not met):
+            broken = person.breaks(values) if checked else []
+            if checked and (broken or not met):
                 dropped += 1
-                missed += not broken.any()
-                broke.update(space.schema.names[f] for f in np.flatnonzero(broken))
+                missed += not broken
+                broke.update(broken)
                 continue
             kept.append(
                 Path(
@@ -75,6 +75,7 @@ def _laid(person: Feasible, trails: Sequence[Floats], checked: bool) -> list[Row
         values = space.to_values(trail)
         values = space.grid.nearest(values) if checked else values
         values = np.where(np.abs(values - person.start) <= space.dust, person.start, values)
+        values = person.complete(values) if checked else values
         laid.append((values, space.to_points(values) if checked else trail))
     return laid
 

@@ -26,7 +26,7 @@ from stepladder.table.frames import Frame
 from stepladder.table.grid import bounds_of
 from stepladder.table.links import changed
 from stepladder.table.mend import mended
-from stepladder.table.requirements import Requirements
+from stepladder.table.requirements import Part, Requirements
 from stepladder.table.space import Floats, Mask, Space
 
 Limits = tuple[Floats, Floats]
@@ -206,7 +206,7 @@ class Feasible:
         links = self.space.links
         odd = rows != self.space.grid.nearest(rows)
         beyond = ~((rows >= lower) & (rows <= upper))  # a gap is neither
-        wrong = beyond | odd | self.space.moves.broken(rows, self.start)
+        wrong = beyond | odd | self.space.hops.broken(rows, self.start)
         wrong &= changed(rows, self.start)
         if not links.are_none:
             wrong = np.where(links.linked, changed(rows, self.complete(rows)), wrong)
@@ -222,8 +222,8 @@ class Feasible:
         rows = np.where((rows > upper) & (rows < start), upper, rows)
         moved = np.abs(values - start)
         stays = moved <= np.maximum(np.abs(values - rows), self.space.dust)
-        rows = self.space.moves.settled(np.where(stays, start, rows), start)
-        if self.space.moves.hops:  # a level that can be got to may lie beyond the limits
+        rows = self.space.hops.settled(np.where(stays, start, rows), start)
+        if self.space.hops.allowed:  # a level that can be got to may lie beyond the limits
             rows = np.where((rows < lower) | (rows > upper), start, rows)
         return np.where(self.space.links.linked, start, rows)
 
@@ -255,11 +255,31 @@ class Feasible:
             found.append(Violation(labels[row], ", ".join(names), rule, before, after))
         return found
 
+    def breaks(self, rows: Floats) -> list[str]:
+        """The features whose rules, and the requirements that, some of the rows break."""
+        broken = self.broken(rows).any(axis=0)
+        found = [self.space.schema.names[f] for f in np.flatnonzero(broken)]
+        found += [part.formula.text for part in self.missed(rows)]
+        if self.max_changes is not None and (self.changes(rows).sum(1) > self.max_changes).any():
+            found.append(f"at most {self.max_changes} changes")
+        return found
+
+    def missed(self, rows: Floats) -> list[Part]:
+        """The parts of requirements that some of the rows break."""
+        requirements = self.space.requirements
+        kept = requirements.kept(rows, self.start, self.kept_today).all(axis=0)
+        return [part for part, held in zip(requirements.parts, kept, strict=True) if not held]
+
+    def refused(self, rows: Floats) -> list[Part]:
+        """The parts of the policy that some of the rows break."""
+        kept = self.policy.hold(rows, self.start).all(axis=0)
+        return [part for part, held in zip(self.policy.parts, kept, strict=True) if not held]
+
     def blocked_by(self, frame: Frame) -> list[tuple[str, ...]]:
         """For each row of `frame`, the features whose rules keep a person from becoming it."""
         rows = self._fits(self.space.read(frame))
         lower, upper = self.limits
-        stopped = (rows < lower) | (rows > upper) | self.space.moves.broken(rows, self.start)
+        stopped = (rows < lower) | (rows > upper) | self.space.hops.broken(rows, self.start)
         names = np.array(self.space.schema.names, dtype=object)
         return [tuple(names[row & ~self.space.links.linked]) for row in stopped]
 
@@ -285,7 +305,7 @@ class Feasible:
             return f"must lie within {plain(low)} and {plain(high)}"
         if after != self.space.grid.column(f, np.array([after]))[0]:
             return _grain(feature)
-        if self.space.moves.broken(row[None], start[None])[0, f]:
+        if self.space.hops.broken(row[None], start[None])[0, f]:
             return "can't get to that level"
         if isinstance(feature, Numeric) and feature.reach is not None:
             reach = feature.reached(np.array([before]))

@@ -41,7 +41,7 @@ from stepladder.table.feature import Categorical, Change, Feature, Numeric, Ordi
 from stepladder.table.frames import Frame, Template
 from stepladder.table.grid import Grid
 from stepladder.table.links import Links
-from stepladder.table.moves import Moves
+from stepladder.table.hops import Hops
 from stepladder.table.requirements import Requirements
 from stepladder.table.schema import Schema, seen_levels
 
@@ -118,9 +118,9 @@ class Space:
         return Links(self)
 
     @cached_property
-    def moves(self) -> Moves:
+    def hops(self) -> Hops:
         """Which level can get to which."""
-        return Moves(self.schema)
+        return Hops(self.schema)
 
     @cached_property
     def requirements(self) -> Requirements:
@@ -130,7 +130,7 @@ class Space:
     @cached_property
     def is_box(self) -> bool:
         """Whether no rule is about more than one feature, or about the way there."""
-        return self.links.are_none and not self.moves.hops and not len(self.requirements)
+        return self.links.are_none and not self.hops.allowed and not len(self.requirements)
 
     @cached_property
     def _numbered(self) -> NDArray[np.intp]:

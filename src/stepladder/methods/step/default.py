@@ -327,7 +327,8 @@ def _blame(
     For each, the positive that the fewest rules keep them from; and of those rules only the ones
     that have to be given up for its row to meet the goal.
     """
-    names, reasons = feasible.space.schema.names, dict[int, str]()
+    space, reasons = feasible.space, dict[int, str]()
+    names = space.schema.names
     if not len(people):
         return reasons
     if reference.ranges is not None:  # what made-up rows are kept from says nothing
@@ -335,25 +336,32 @@ def _blame(
         return dict.fromkeys(people.tolist(), way)
     own, nearest, given_up = feasible.take(people), [], []
     for person in people:
-        stopped = feasible.take(np.array([person])).broken(reference.found)
+        stopped = feasible.take(np.array([person])).broken(reference.found) & ~space.links.linked
         nearest.append(int(stopped.sum(axis=1).argmin()))
         given_up.append(stopped[nearest[-1]])
     free = np.array(given_up)
     projected = reference.projected(own, np.array(nearest))
-    row = np.where(free, reference.found[nearest], projected)
+    row = own.complete(np.where(free, reference.found[nearest], own.nearest(projected)))
     rules = -1
     while free.sum() != rules:  # one that is kept may be spared once another is
         rules = free.sum()
         for f in range(len(names)):
             trial = row.copy()
             trial[:, f] = projected[:, f]
+            trial = own.complete(trial)
             unneeded = np.flatnonzero(free[:, f])
             unneeded = unneeded[scorer.met(scorer.score(trial[unneeded]))]
             row[unneeded], free[unneeded, f] = trial[unneeded], False
-    for person, given in zip(people.tolist(), free, strict=True):
-        needed = ", ".join(name for name, gives in zip(names, given, strict=True) if gives)
-        way = f"it would be enough to give up the rules on {needed}"
-        if not needed:  # the model said yes to a row that it now says no to
-            way = "the model doesn't always say the same of the same row"
-        reasons[person] = f"none of the {len(reference.found)} positives can be reached; {way}"
+    for i, person in enumerate(people.tolist()):
+        needed = [name for name, gives in zip(names, free[i], strict=True) if gives]
+        way = f"the rules on {', '.join(needed)}" if needed else ""
+        one = own.take(slice(i, i + 1))
+        parts = [part.formula.text for part in (*one.missed(row[[i]]), *one.refused(row[[i]]))]
+        if parts:
+            way += f"{' and ' * bool(way)}the requirement {listing(parts)}"
+        reasons[person] = f"none of the {len(reference.found)} positives can be reached; " + (
+            f"it would be enough to give up {way}"
+            if way  # else the model said yes to a row that it now says no to
+            else "the model doesn't always say the same of the same row"
+        )
     return reasons

@@ -45,7 +45,7 @@ def keeping(feasible: Feasible, trails: list[Floats]) -> list[Floats]:
     moved = changed(rows[1:], rows[:-1]).any(axis=1) | (path[1:] != path[:-1])
     kept = np.concatenate([[True], moved])
     laid = _split(rows[kept], path[kept], len(trails))
-    if feasible.space.moves.hops:
+    if feasible.space.hops.allowed:
         laid = [_hopping(feasible.take(slice(i, i + 1)), own) for i, own in enumerate(laid)]
     return laid
 
@@ -54,7 +54,7 @@ def _single(own: Feasible) -> Mask:
     """(n, features) what changes in one step, for each of n people."""
     space, single = own.space, np.zeros(own.start.shape, dtype=bool)
     single |= space.at_once
-    single[:, list(space.moves.hops)] = True
+    single[:, list(space.hops.allowed)] = True
     return np.asarray((single | np.isnan(own.start)) & space.links.chosen)
 
 
@@ -68,10 +68,10 @@ def _hopping(person: Feasible, rows: Floats) -> Floats:
     Where a hop breaks a rule when it comes in its turn, they're tried before everything else, and
     after it.
     """
-    moves = person.space.moves
+    hops = person.space.hops
     chains = {
-        f: moves.chain(f, rows[0, f], rows[-1, f])
-        for f in moves.hops
+        f: hops.chain(f, rows[0, f], rows[-1, f])
+        for f in hops.allowed
         if rows[0, f] != rows[-1, f] and not np.isnan(rows[[0, -1], f]).any()
     }
     if all(len(chain) <= 1 for chain in chains.values()):
@@ -82,8 +82,8 @@ def _hopping(person: Feasible, rows: Floats) -> Floats:
         laid = person.complete(_with_hops(still, chains, turn))
         laid[-1] = rows[-1]
         broken = np.flatnonzero(~person.fulfils(laid))
-        hops = range(turn, turn + sum(len(chain) for chain in chains.values()) + 1)
-        if not set(broken.tolist()) & set(hops):
+        on_the_way = range(turn, turn + sum(len(chain) for chain in chains.values()) + 1)
+        if not set(broken.tolist()) & set(on_the_way):
             laid = np.delete(laid, broken, axis=0)
             moved = changed(laid[1:], laid[:-1]).any(axis=1)
             return laid[np.concatenate([[True], moved])]

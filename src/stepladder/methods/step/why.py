@@ -234,7 +234,7 @@ class _Search:
         unlocked = {rule.feature.name for rule in relaxed if rule.kind in (Kind.LOCKED, Kind.NEVER)}
         locked = [name for name in self.locked if name not in unlocked]
         own = Feasible.around(replace(space, schema=schema), self.start, locked=locked)
-        return np.clip(self.accepted, *own.limits)
+        return own.repair(self.accepted)
 
 
 def _without(feature: Feature, relaxed: frozenset[Rule]) -> Feature:

@@ -12,17 +12,17 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-class Moves:
+class Hops:
     """The hops between levels that a schema allows, where it doesn't allow all of them."""
 
     def __init__(self, schema: Schema) -> None:
-        self.hops = {
+        self.allowed = {
             f: hops_of(feature)
             for f, feature in enumerate(schema.features)
             if isinstance(feature, Ordinal | Categorical) and (feature.moves or feature.not_to)
         }
         """by the feature's index, which level (L,) may go to which (L,) in one step"""
-        self._reach = {f: _closed(hops) for f, hops in self.hops.items()}
+        self._reach = {f: _closed(hops) for f, hops in self.allowed.items()}
         self._taken = {
             f: _taken(reach, ordered=schema.features[f].ordered)
             for f, reach in self._reach.items()
@@ -59,7 +59,7 @@ class Moves:
     def _shortest(self, f: int, start: int, end: int) -> tuple[float, ...]:
         if start == end or not self._reach[f][start, end]:
             return ()
-        hops, came_from, ring = self.hops[f], {start: start}, [start]
+        hops, came_from, ring = self.allowed[f], {start: start}, [start]
         while end not in came_from:
             following = []
             for level in ring:
