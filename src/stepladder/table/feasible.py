@@ -22,7 +22,7 @@ from stepladder.numbers import plain
 from stepladder.table import frames
 from stepladder.table.feature import Categorical, Change, Feature, Numeric
 from stepladder.table.frames import EXACT, Frame
-from stepladder.table.space import Floats, Mask, Space
+from stepladder.table.space import Faults, Floats, Mask, Space, add_fault
 
 
 @dataclass(frozen=True)
@@ -69,18 +69,10 @@ class Feasible:
         if isinstance(locked, str):
             raise ParameterError(f"locked must be a list of names: locked=[{locked!r}].")
         fixed = {space.schema.position(name) for name in locked}
+        check_bounds(space, start, labels)
         lower, upper = np.empty_like(start), np.empty_like(start)
         for f, feature in enumerate(space.schema.features):
             low, high = _limits(feature)
-            outside = np.flatnonzero(_is_outside(space, feature, start[:, f]))
-            if outside.size:
-                who = (np.arange(len(start)) if labels is None else labels)[outside[0]]
-                who = who.item() if isinstance(who, np.generic) else who
-                raise BoundsError(
-                    f"Row {who!r} has {feature.name} = {plain(start[outside[0], f])}, outside the "
-                    f"schema's own bounds {plain(low)} to {plain(high)} "
-                    f"({outside.size} in all). Widen the bounds, or correct the row."
-                )
             change = Change.NEVER if f in fixed else feature.change
             held_low = change in (Change.NEVER, Change.INCREASE)
             held_high = change in (Change.NEVER, Change.DECREASE)
@@ -173,6 +165,48 @@ def _limits(feature: Feature) -> tuple[float, float]:
     if isinstance(feature, Numeric):
         return feature.limits
     return 0.0, float(len(feature.levels or ()) - 1)
+
+
+# ---- bounds that a row already breaks ---------------------------------------------------------
+
+
+def check_bounds(space: Space, values: Floats, labels: NDArray[Any] | None = None) -> None:
+    """Refuse rows (n, features) that break the schema's own bounds, by the first of them."""
+    outside = outside_bounds(space, values)
+    for f in np.flatnonzero(outside.any(axis=0)).tolist():
+        rows = np.flatnonzero(outside[:, f])
+        who = (np.arange(len(values)) if labels is None else labels)[rows[0]]
+        who = who.item() if isinstance(who, np.generic) else who
+        feature = space.schema.features[f]
+        raise BoundsError(
+            f"Row {who!r} has {feature.name} = {plain(values[rows[0], f])}, {_outside(feature)} "
+            f"({rows.size} in all). Widen the bounds, or correct the row."
+        )
+
+
+def add_bounds_faults(space: Space, values: Floats, faults: Faults) -> None:
+    """Say of each row (n, features) that breaks the schema's own bounds how it does."""
+    for row, f in np.argwhere(outside_bounds(space, values)).tolist():
+        feature = space.schema.features[f]
+        add_fault(
+            faults,
+            row,
+            f"{feature.name!r} is {plain(values[row, f])}, {_outside(feature)}. Widen the bounds, "
+            "or correct the row.",
+        )
+
+
+def outside_bounds(space: Space, values: Floats) -> Mask:
+    """Which values break their feature's bounds: a mask (n, features). NaN breaks none."""
+    outside = np.zeros(values.shape, dtype=bool)
+    for f, feature in enumerate(space.schema.features):
+        outside[:, f] = _is_outside(space, feature, values[:, f])
+    return outside
+
+
+def _outside(feature: Feature) -> str:
+    low, high = _limits(feature)
+    return f"outside the schema's own bounds {plain(low)} to {plain(high)}"
 
 
 def _is_outside(space: Space, feature: Feature, values: Floats) -> Mask:
