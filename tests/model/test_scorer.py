@@ -411,7 +411,7 @@ def test_text_labels_name_the_desired_class():
     assert (
         scores(model, goal=sl.Goal(desired="approved")) == model.predict_proba(FRAME)[:, 0]
     ).all()
-    assert scorer(model, goal=sl.Goal(desired="approved")).desired == "approved"
+    assert scorer(model, goal=sl.Goal(desired="approved")).desired == ("approved",)
     assert scorer(model).desired == "refused"  # the second in the order of the alphabet
 
 

@@ -37,11 +37,12 @@ def valid(result: Recourse, scorer: Scorer) -> Mask:
     space, k = result.space, len(result.routes[0]) if result.routes else 0
     flat = [path for routes in result.routes for path in routes]
     seen = [allowed(space, path.values) for path in flat]
-    start = np.array([path.values[0] for path in flat]).reshape(len(flat), len(space.schema))
-    feasible = Feasible.around(space, start)
+    reached = [i for i, path in enumerate(flat) if path.outcome is Outcome.REACHED]
+    start = np.array([flat[i].values[0] for i in reached]).reshape(-1, len(space.schema))
+    feasible = Feasible.around(space, start)  # of the others some have no valid row to be around
     kept = np.zeros(len(flat), dtype=bool)
-    for i, path in enumerate(flat):
-        kept[i] = path.outcome is Outcome.REACHED and not _breaks(feasible, i, seen[i][1:])
+    for number, i in enumerate(reached):
+        kept[i] = not _breaks(feasible, number, seen[i][1:])
     ends: NDArray[np.intp] = np.flatnonzero(kept)
     kept[ends] = scorer.met(scorer.score(np.array([seen[i][-1] for i in ends]))) if len(ends) else 0
     return kept.reshape(len(result.routes), k)

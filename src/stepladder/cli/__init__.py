@@ -34,6 +34,7 @@ class Exit(IntEnum):
     ERROR = 1
     USAGE = 2
     NOBODY = 3
+    INVALID = 4
     INTERRUPTED = 130
 
 
@@ -42,6 +43,7 @@ EXITS = {
     Exit.ERROR: "an error, explained in one sentence",
     Exit.USAGE: "the command was used wrongly",
     Exit.NOBODY: "all went well, but nobody has a path",
+    Exit.INVALID: "some rows were invalid: they are listed, and everybody else was answered",
     Exit.INTERRUPTED: "stopped by Ctrl-C; what was finished is kept where the command says",
 }
 """What each exit status means."""

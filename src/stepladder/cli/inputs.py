@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +29,8 @@ AT_A_TIME = 1000
 # ---- options ----------------------------------------------------------------------------------
 
 
-def _score(given: float) -> float:
-    if not 0 < given <= 1:
+def _score(given: float | None) -> float | None:
+    if given is not None and not 0 < given <= 1:
         meant = f" Did you mean {given / 100:g}?" if 1 < given <= 100 else ""
         raise typer.BadParameter(f"{given:g} isn't a score above 0 and at most 1.{meant}")
     return given
@@ -38,6 +39,12 @@ def _score(given: float) -> float:
 def _seconds(given: float | None) -> float | None:
     if given is not None and not given > 0:
         raise typer.BadParameter(f"{given:g} isn't a number of seconds above 0.")
+    return given
+
+
+def _outcome_or_raise(given: str) -> str:
+    if given not in ("outcome", "raise"):
+        raise typer.BadParameter(f"{given!r} is neither outcome nor raise.")
     return given
 
 
@@ -50,11 +57,23 @@ PEOPLE = typer.Option(help="The table of people who want a path.")
 SCHEMA = typer.Option(help="What can change, and how: stepladder schema.")
 
 GoalScore = Annotated[
-    float,
-    typer.Option(callback=_score, help="The score that a path has to reach, at most 1."),
+    float | None,
+    typer.Option(callback=_score, help="The score that a path has to reach, at most 1 (0.5)."),
+]
+GoalBetween = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="LOW HIGH",
+        help="For a model that predicts a number: from where to where it should be, ends included; "
+        "none for an open end.",
+    ),
 ]
 Desired = Annotated[
-    str | None, typer.Option(help="The class that people hope for (the second of two).")
+    list[str] | None,
+    typer.Option(
+        help="The class that people hope for (the second of two). May be repeated: any of them "
+        "will do."
+    ),
 ]
 Labels = Annotated[
     str | None,
@@ -62,6 +81,14 @@ Labels = Annotated[
 ]
 Identity = Annotated[
     str | None, typer.Option("--id", help="The column of --people that says who each is.")
+]
+Invalid = Annotated[
+    str,
+    typer.Option(
+        callback=_outcome_or_raise,
+        help="Whether a row with an invalid value is that person's outcome, or ends the run: "
+        "outcome or raise.",
+    ),
 ]
 MethodName = Annotated[str, typer.Option(help="step, dice, face, cchvae or mim.")]
 PathCount = Annotated[int | None, typer.Option(min=1, help="How many paths each person gets (3).")]
@@ -110,6 +137,42 @@ def not_read_from(option: str, out: Path, *read: Path | str | None) -> None:
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """What counts as a yes: a score, of which classes if any are named, or a range."""
+
+    score: float
+    desired: tuple[str, ...]
+    range: Goal | None
+
+    @classmethod
+    def of(
+        cls, goal: float | None, between: tuple[str, str] | None, desired: list[str] | None
+    ) -> Wanted:
+        """What --goal, --goal-between and --desired say, where they don't contradict."""
+        from stepladder.model.goal import Goal
+
+        for option, given in (("--goal", goal), ("--desired", desired)):
+            if given and between is not None:
+                raise typer.BadParameter(
+                    "--goal-between is for a model that predicts a number, and "
+                    f"{option} for one that scores classes; give one of them."
+                )
+        classes = tuple(desired or ())
+        for named in classes:
+            if classes.count(named) > 1:
+                raise typer.BadParameter(f"--desired {named} is given more than once.")
+        within = None if between is None else Goal.between(*map(_end, between))
+        return cls(0.5 if goal is None else goal, classes, within)
+
+    def goal(self, model: Any) -> Goal:
+        """The goal, in which classes are what the model knows them as."""
+        from stepladder.model.goal import Goal
+
+        classes = [_class(model, named) for named in self.desired]
+        return self.range or Goal(threshold=self.score, desired=classes or None)
+
+
+@dataclass(frozen=True)
 class Inputs:
     """A model, its tables and what is wanted of it: all there, and fitting together."""
 
@@ -131,8 +194,7 @@ class Inputs:
         data: Path,
         people: Path | None,
         schema: Path,
-        goal: float,
-        desired: str | None,
+        wanted: Wanted,
         labels: str | None,
         identity: str | None,
         trust: list[str] | None,
@@ -141,7 +203,6 @@ class Inputs:
     ) -> Inputs:
         """Open everything that was named."""
         from stepladder.cli.tablefile import TableFile
-        from stepladder.model.goal import Goal
         from stepladder.model.loading import load
 
         rules = _schema(schema)
@@ -162,8 +223,7 @@ class Inputs:
         if identity and waiting is not None and identity != waiting.index:
             waiting.require([identity], "--id")
         asked = load(model, trust=names(trust), trust_pickle=trust_pickle)
-        wanted = Goal(threshold=goal, desired=_class(asked, desired))
-        return cls(rules, reference, waiting, labels, model, asked, wanted)
+        return cls(rules, reference, waiting, labels, model, asked, wanted.goal(asked))
 
     def set_aside(self, identity: str | None) -> tuple[str, ...]:
         """The columns that people came with and no feature uses."""
@@ -200,22 +260,28 @@ class Inputs:
         assert self.waiting is not None
         return self.waiting.people(space.schema, identity, AT_A_TIME, limit)
 
-    def check_people(self, space: Space, identity: str | None, limit: int | None) -> int:
+    def check_people(
+        self, space: Space, identity: str | None, limit: int | None, *, invalid: str
+    ) -> int:
         """Refuse people who can't be answered, before anything is begun or paid for; count them.
 
         So their table is read twice: everyone has to be checked before the first is answered, and
-        there may be more of them than memory has room for.
+        there may be more of them than memory has room for. Where invalid rows are outcomes, only
+        what concerns all rows is refused.
         """
-        from stepladder.table.feasible import Feasible
+        from stepladder.table.feasible import check_bounds
 
         table, hashes = self.waiting, []
         assert table is not None
         for people in self.people(space, identity, limit):
             hashes.append(table.hashed(people, identity))
             with table.blamed():
+                if invalid == "outcome":
+                    space.read_each(people)
+                    continue
                 values = space.read(people, allow_missing=True)
                 complete = ~np.isnan(values).any(axis=1)
-                Feasible.around(space, values[complete], people.index.to_numpy()[complete])
+                check_bounds(space, values[complete], people.index.to_numpy()[complete])
         count = sum(map(len, hashes))
         if not count:
             raise EmptyFrameError(f"{str(table.file)!r} has no rows.")
@@ -266,10 +332,24 @@ def say_aside(file: Path, columns: Sequence[str]) -> None:
         typer.echo(f"{file}: not in the schema, set aside: {listing(columns)}.", err=True)
 
 
-def _class(model: Any, named: str | None) -> Any:
-    """The class that was named, as the model knows it, if it does; else digits are a number."""
-    if named is None:
+def _end(given: str) -> float | None:
+    """One end of a range; none is open."""
+    if given.lower() == "none":
         return None
+    try:
+        end = float(given)
+    except ValueError:
+        end = math.nan
+    if not math.isfinite(end):
+        raise typer.BadParameter(
+            f"--goal-between takes two numbers, LOW and HIGH, or none for an open end; got "
+            f"{given!r}."
+        )
+    return end
+
+
+def _class(model: Any, named: str) -> Any:
+    """The class that was named, as the model knows it, if it does; else digits are a number."""
     classes = getattr(model, "classes_", None)
     for known in [] if classes is None else np.asarray(classes).tolist():
         if str(known) == named:

@@ -24,9 +24,11 @@ from stepladder.cli.inputs import (
     Delta,
     Desired,
     Epsilon,
+    GoalBetween,
     GoalScore,
     Identity,
     Inputs,
+    Invalid,
     Labels,
     LedgerFile,
     Limit,
@@ -36,6 +38,7 @@ from stepladder.cli.inputs import (
     TimeBudget,
     Trust,
     TrustPickle,
+    Wanted,
     budget_of,
     is_private,
     method_of,
@@ -56,7 +59,8 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     data: Annotated[Path, DATA],
     people: Annotated[Path, PEOPLE],
     schema: Annotated[Path, SCHEMA],
-    goal: GoalScore = 0.5,
+    goal: GoalScore = None,
+    goal_between: GoalBetween = None,
     desired: Desired = None,
     labels: Labels = None,
     identity: Identity = None,
@@ -70,6 +74,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
         Path | None,
         typer.Option(help="Also a report, an .html page; --out must then be a .parquet or .json."),
     ] = None,
+    invalid: Invalid = "outcome",
     limit: Limit = None,
     time_budget: TimeBudget = None,
     epsilon: Epsilon = None,
@@ -91,6 +96,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     from stepladder.cli.results import Results, check_result_name
     from stepladder.privacy.pay import PayOnce
 
+    wanted = Wanted.of(goal, goal_between, desired)
     private = is_private(method, epsilon, delta, ledger, bought)
     read = (model, data, people, schema, ledger, bought)
     if out is not None:
@@ -107,8 +113,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
         data=data,
         people=people,
         schema=schema,
-        goal=goal,
-        desired=desired,
+        wanted=wanted,
         labels=labels,
         identity=identity,
         trust=trust,
@@ -117,14 +122,15 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     )
     rows = inputs.rows()
     space = inputs.space(rows, public=private)
-    total = inputs.check_people(space, identity, limit)
+    total = inputs.check_people(space, identity, limit, invalid=invalid)
     with nullcontext() if out is None else Results(out) as results:
         paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
         chosen = method_of(method, paths, paid)
         inputs.fit(chosen, space, rows)
         fingerprints, aside = inputs.fingerprints(space, rows), inputs.set_aside(identity)
         del rows  # there may be many, and answering no longer needs them
-        run = Run(chosen, results, fingerprints, aside, total, time_budget)
+        most = None if as_json else SHOWN
+        run = Run(chosen, results, fingerprints, aside, total, time_budget, invalid, most)
         run.answer(inputs.people(space, identity, limit), quiet)
         file = None if results is None or not run.people else results.keep(partial=run.stopped)
     if as_json:
@@ -132,12 +138,15 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
         typer.echo(json.dumps(summary, indent=2, default=str))
     elif not quiet or run.stopped:
         _say(run, file)
+    _say_invalid(run)
     if run.stopped:
         raise typer.Exit(Exit.INTERRUPTED)
     if report is not None and file is not None:
         _write_report(report, file, chosen)
         if not quiet:
             typer.echo(f"The report is in {report}.", err=True)
+    if run.outcomes["invalid_row"]:  # before "nobody has a path", which says that all went well
+        raise typer.Exit(Exit.INVALID)
     if not run.outcomes["reached"] and run.people > run.outcomes["already_positive"]:
         raise typer.Exit(Exit.NOBODY)
 
@@ -155,6 +164,10 @@ class Run:
     set_aside: tuple[str, ...]
     total: int
     time_budget: float | None
+    invalid: str
+    """whether an invalid row is an outcome, or an error"""
+    most_faults: int | None
+    """how many people with an invalid row are kept by name; None for all"""
     people: int = 0
     seconds: float = 0.0
     stopped: bool = False
@@ -164,6 +177,8 @@ class Run:
     measured: Counter[str] = field(default_factory=Counter)
     """how many those are"""
     privacy: Any = None
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    """people with an invalid row, and what is wrong with it"""
 
     def answer(self, batches: Iterable[pd.DataFrame], quiet: bool) -> None:
         """Answer batches of people until they, or the user's patience, come to an end."""
@@ -183,7 +198,12 @@ class Run:
                 for people in batches:
                     spent = time.monotonic() - began
                     left = self.time_budget and max(self.time_budget - spent, 1e-9)
-                    found = self.method.recourse(people, progress=reached, time_budget=left)
+                    found = self.method.recourse(
+                        people,
+                        progress=reached,
+                        time_budget=left,
+                        invalid="raise" if self.invalid == "raise" else "outcome",
+                    )
                     found = replace(found, fingerprints=self.fingerprints, set_aside=self.set_aside)
                     with uninterrupted():
                         if self.results is not None:
@@ -198,7 +218,10 @@ class Run:
         from stepladder.metrics import each
 
         self.people += len(found.people)
-        self.outcomes.update(found.status["outcome"].tolist())
+        status = found.status
+        self.outcomes.update(status["outcome"].tolist())
+        wrong = status.loc[status["outcome"] == "invalid_row", ["person", "reason"]]
+        self.faults = [*self.faults, *wrong.to_dict("records")][: self.most_faults]
         self.privacy = found.privacy
         for name, values in each(found.measured()).items():
             known = values[np.isfinite(values)]
@@ -212,6 +235,7 @@ class Run:
             "complete": not self.stopped,
             "seconds": round(self.seconds, 3),
             "outcomes": dict(self.outcomes),
+            "invalid": self.faults,
             "metrics": {
                 name: self.sums[name] / count if count else None
                 for name, count in self.measured.items()
@@ -232,6 +256,23 @@ def _write_report(page: Path, result: Path, method: Method) -> None:
 
     step = method if isinstance(method, StEP) else None
     write(report(Recourse.load(result), step=step), page)
+
+
+SHOWN = 10
+"""How many people with an invalid row are listed."""
+
+
+def _say_invalid(run: Run) -> None:
+    """List invalid rows; with --quiet too, since they are errors."""
+    count = run.outcomes["invalid_row"]
+    if not count:
+        return
+    rows = "1 row is" if count == 1 else f"{count:,} rows are"
+    typer.echo(f"{rows} invalid:", err=True)
+    for fault in run.faults[:SHOWN]:
+        typer.echo(f"  {fault['person']}: {fault['reason']}", err=True)
+    if count > SHOWN:
+        typer.echo(f"  and {count - SHOWN:,} more", err=True)
 
 
 def _say(run: Run, file: Path | None) -> None:

@@ -16,6 +16,7 @@ from stepladder.cli.inputs import (
     Delta,
     Desired,
     Epsilon,
+    GoalBetween,
     GoalScore,
     Identity,
     Inputs,
@@ -24,6 +25,7 @@ from stepladder.cli.inputs import (
     PathCount,
     Trust,
     TrustPickle,
+    Wanted,
     budget_of,
     is_private,
     method_of,
@@ -51,7 +53,8 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     model: Annotated[str, MODEL],
     data: Annotated[Path, DATA],
     schema: Annotated[Path, SCHEMA],
-    goal: GoalScore = 0.5,
+    goal: GoalScore = None,
+    goal_between: GoalBetween = None,
     person: Annotated[str | None, typer.Option(help="Which of --people it is about.")] = None,
     people: Annotated[Path | None, typer.Option(help="The table that has the person.")] = None,
     identity: Identity = None,
@@ -88,6 +91,7 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     from stepladder.methods.step import StEP
     from stepladder.privacy.pay import PayPerDirection
 
+    wanted = Wanted.of(goal, goal_between, desired)
     private = is_private("step", epsilon, delta, ledger, bought)
     if resume is not None:
         if person is not None or row is not None:
@@ -115,8 +119,7 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
         data=data,
         people=people,
         schema=schema,
-        goal=goal,
-        desired=desired,
+        wanted=wanted,
         labels=labels,
         identity=identity,
         trust=trust,

@@ -1,7 +1,7 @@
 """What every method shares: one `fit`, one `recourse`, and the check of what it offers.
 
 A method says what it learns from the reference rows (`learn`) and which paths it has for people
-who aren't at the goal yet (`answer`). Reading, scoring, bad input, people without a value or
+who aren't at the goal yet (`answer`). Reading, scoring, bad input, people without a valid row or
 already at the goal, time and progress are dealt with here, once. docs/methods.md shows how to write
 one.
 
@@ -12,15 +12,16 @@ comes out as an `Answer`, so any number of threads may ask at once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepladder.checks import choice
 from stepladder.errors import (
     EmptyFrameError,
     NotFittedError,
@@ -36,10 +37,11 @@ from stepladder.privacy.pay import Guarantee
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
+from stepladder.table.bounds import add_bounds_faults, check_bounds
 from stepladder.table.feasible import Feasible
 from stepladder.table.frames import Frame, Template
 from stepladder.table.schema import Schema
-from stepladder.table.space import Floats, Mask, Space
+from stepladder.table.space import Faults, Floats, Mask, Space
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +199,7 @@ class Method(ABC):
         progress: Progress = False,
         time_budget: float | None = None,
         locked: Iterable[str] = (),
+        invalid: Literal["outcome", "raise"] = "outcome",
     ) -> Recourse:
         """Paths to the goal for every row of `people`, whatever becomes of each.
 
@@ -205,15 +208,18 @@ class Method(ABC):
         progress     True for a bar, or a function called with (done, total)
         time_budget  seconds after which what isn't found yet is `timed_out`
         locked       features that can't change for any of these people
+        invalid      what a row is that can't be read or breaks the schema's own bounds: "outcome"
+                     for that person's outcome `invalid_row`, "raise" for an error
         """
         self._check_fitted()
+        choice("recourse(invalid)", invalid, ("outcome", "raise"))
         aside = self.space_.schema.set_aside(frames.read(people).columns)
         labels, rows = frames.labels(people), self.space_.own(people)
-        template, values = Template.of(rows), self.space_.read(rows, allow_missing=True)
+        template, (values, faults) = Template.of(rows), self._read(rows, invalid)
         if self.is_private:
             template = template.declaring(self.space_.schema.levels, shared_only=True)
         with Pace(len(values), progress, time_budget) as pace:
-            answer = self.answer_all(values, labels, pace, locked)
+            answer = self.answer_all(values, labels, pace, locked, faults=faults)
         return Recourse(
             space=self.space_,
             goal=self.scorer_.goal,
@@ -230,6 +236,14 @@ class Method(ABC):
             set_aside=aside,
         )
 
+    def _read(self, rows: Frame, invalid: str) -> tuple[Floats, Faults]:
+        """The values (n, features) of people's rows, and what is wrong with invalid ones."""
+        if invalid == "raise":
+            return self.space_.read(rows, allow_missing=True), {}
+        values, faults = self.space_.read_each(rows)
+        add_bounds_faults(self.space_, values, faults)
+        return values, faults
+
     def answer_all(
         self,
         values: Floats,
@@ -238,8 +252,12 @@ class Method(ABC):
         locked: Iterable[str] = (),
         *,
         next_only: bool = False,
+        faults: Mapping[int, str] | None = None,
     ) -> Answer:
-        """Each person's paths, including people who can't be asked about or need none."""
+        """Each person's paths, including people who can't be asked about or need none.
+
+        `faults` says which rows are invalid and why; bounds that another breaks are an error.
+        """
         locked = (locked,) if isinstance(locked, str) else tuple(locked)
         if locked and not self.honours_rules:
             raise ParameterError(
@@ -248,9 +266,11 @@ class Method(ABC):
                 "the schema."
             )
         space, k = self.space_, self.slots
+        faults = faults or {}
         complete = np.asarray(~np.isnan(values).any(axis=1))
+        complete[list(faults)] = False
         # Bounds that a row already breaks are bad input, whether or not that row is at the goal.
-        Feasible.around(space, values[complete], labels[complete])
+        check_bounds(space, values[complete], labels[complete])
         points = np.full((len(values), space.width), np.nan)
         points[complete] = space.to_points(values[complete])
         scores, twins = self._scores_today(values, complete, pace), _twins(values)
@@ -262,6 +282,9 @@ class Method(ABC):
             paths[i] = [Path(outcome, reason, values[[i]], points[[i]], scores[[i]])] * k
 
         for i in np.flatnonzero(~complete).tolist():
+            if i in faults:
+                stay(i, Outcome.INVALID_ROW, faults[i])
+                continue
             names = [space.schema.names[f] for f in np.flatnonzero(np.isnan(values[i]))]
             stay(i, Outcome.MISSING_VALUE, f"no value for {', '.join(names)}")
         for i in np.flatnonzero(met).tolist():

@@ -152,7 +152,7 @@ def _inputs(scorer: Scorer, coordinates: Coordinates) -> tuple[Floats, Floats]:
 def _picked(answer: Any, goal: Goal) -> Any:
     """The score among a module's outputs, as `Scorer` picks it."""
     if answer.shape[1] > 1:
-        return answer[:, 1 if goal.desired is None else int(goal.desired)]
+        return answer[:, [int(wanted) for wanted in goal.classes] or [1]].sum(dim=1)
     return 1.0 - answer[:, 0] if not goal.is_range and goal.desired == 0 else answer[:, 0]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from itertools import zip_longest
 from typing import Any
@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stepladder.errors import ModelError, listing, nearest
-from stepladder.model.goal import Goal
+from stepladder.model.goal import Goal, python_scalar
 from stepladder.table import frames
 from stepladder.table.feature import Numeric
 from stepladder.table.frames import Frame
@@ -31,7 +31,10 @@ _ITS_COLUMNS = (
     "Give the schema the columns that it was trained on and no others, or wrap it in a function "
     "of a frame that makes them. (A model of encoded points has to be marked as one.)"
 )
-IF_NUMBER = "(For a prediction that isn't a probability there is Goal.between, in Python.)"
+IF_NUMBER = (
+    "(For a prediction that isn't a probability there is Goal.between(low, high), on the command "
+    "line --goal-between LOW HIGH.)"
+)
 
 
 def name_of(model: Any) -> str:
@@ -94,10 +97,8 @@ def asker(model: Any, name: str, goal: Goal, columns: int, levels: Mapping[str, 
             f"{IF_NUMBER}"
         )
     if hasattr(model, "predict"):
-        wanted = desired_label(model, goal, name)
-        return lambda rows: (
-            np.asarray(model.predict(prepared(rows))) == (1 if wanted is None else wanted)
-        )
+        wanted = desired_labels(model, goal, name) or (1,)
+        return lambda rows: _is_one_of(np.asarray(model.predict(prepared(rows))), wanted)
     if callable(model):
         return lambda rows: _pick(model(rows), goal, None, name)
     raise ModelError(
@@ -186,11 +187,14 @@ def _of_two(answer: Any, goal: Goal, name: str) -> NDArray[Any]:
     scores = np.asarray(answer)
     if goal.is_range or goal.desired is None or (scores.ndim == 2 and scores.shape[1] > 1):
         return scores
-    if goal.desired not in (0, 1):
-        raise ModelError(
-            f"The model {name} has a single output, the probability of class 1, and no class "
-            f"{goal.desired!r}. Ask for class 1 or 0."
-        )
+    for wanted in goal.classes:
+        if wanted not in (0, 1):
+            raise ModelError(
+                f"The model {name} has a single output, the probability of class 1, and no class "
+                f"{wanted!r}. Ask for class 1 or 0."
+            )
+    if len(goal.classes) == 2:
+        return np.ones_like(scores)
     return scores if goal.desired == 1 else 1.0 - scores
 
 
@@ -225,56 +229,71 @@ def _evaluating(model: Any, name: str) -> Any:
 
 
 def _pick(answer: Any, goal: Goal, classes: Any, name: str) -> NDArray[Any]:
-    """The desired class's column of a model's answer; a single column is taken as it is."""
+    """The desired class's column of a model's answer, or the sum of several classes' columns.
+
+    A single column is taken as it is.
+    """
     scores = np.asarray(answer)
     if scores.ndim != 2 or scores.shape[1] == 1:
         return scores
     width = scores.shape[1]
     if classes is not None:
-        return scores[:, _class_index(list(classes), goal, name)]
+        columns = _class_indices(list(classes), goal, name)
+    else:
+        columns = _numbered_classes(width, goal, name)
+    return scores[:, columns[0]] if len(columns) == 1 else scores[:, sorted(columns)].sum(axis=1)
+
+
+def _numbered_classes(width: int, goal: Goal, name: str) -> list[int]:
+    """The columns of the desired classes, where classes are known by their numbers only."""
     if goal.desired is None and width == 2:
-        return scores[:, 1]
-    if (
-        isinstance(goal.desired, int | np.integer)
-        and not isinstance(goal.desired, bool)
-        and 0 <= goal.desired < width
-    ):
-        return scores[:, int(goal.desired)]
-    got = "" if goal.desired is None else f"; got {goal.desired!r}"
-    raise ModelError(
-        f"The model {name} returns {width} columns and doesn't name its classes. Say which class "
-        f"is desired by its number, 0 to {width - 1}{got}."
-    )
+        return [1]
+    odd = [
+        wanted
+        for wanted in goal.classes
+        if not isinstance(wanted, int | np.integer)
+        or isinstance(wanted, bool)
+        or not 0 <= wanted < width
+    ]
+    if goal.desired is None or odd:
+        got = f"; got {odd[0]!r}" if odd else ""
+        raise ModelError(
+            f"The model {name} returns {width} columns and doesn't name its classes. Say which "
+            f"class is desired by its number, 0 to {width - 1}{got}."
+        )
+    return [int(wanted) for wanted in goal.classes]
 
 
-def _class_index(classes: list[Any], goal: Goal, name: str) -> int:
+def _class_indices(classes: list[Any], goal: Goal, name: str) -> list[int]:
+    """Where the desired classes are among those that a model names."""
     plain = [python_scalar(known) for known in classes]
     if goal.desired is None:
         if len(classes) == 2:
-            return 1
+            return [1]
         raise ModelError(
             f"The model {name} knows {len(classes)} classes, {listing(plain)}. Say which of them "
             "is desired."
         )
-    if goal.desired in plain:
-        return plain.index(goal.desired)
-    raise ModelError(
-        f"The model {name} has no class {goal.desired!r}.{nearest(goal.desired, plain)} "
-        f"Its classes are {listing(plain)}."
-    )
+    for wanted in goal.classes:
+        if wanted not in plain:
+            raise ModelError(
+                f"The model {name} has no class {wanted!r}.{nearest(wanted, plain)} "
+                f"Its classes are {listing(plain)}."
+            )
+    return [plain.index(wanted) for wanted in goal.classes]
 
 
-def desired_label(model: Any, goal: Goal, name: str) -> Any:
-    """The label of the desired class; None where neither goal nor model names one."""
+def _is_one_of(answers: NDArray[Any], wanted: Sequence[Any]) -> NDArray[Any]:
+    """Which of a model's answers are one of the desired classes."""
+    return np.asarray(np.any([answers == label for label in wanted], axis=0))
+
+
+def desired_labels(model: Any, goal: Goal, name: str) -> tuple[Any, ...]:
+    """The labels of the desired classes; none where neither goal nor model names one."""
     classes = getattr(model, "classes_", None)
     if goal.is_range or classes is None:
-        return goal.desired
-    return python_scalar(classes[_class_index(list(classes), goal, name)])
-
-
-def python_scalar(value: Any) -> Any:
-    """NumPy's scalars as Python's."""
-    return value.item() if hasattr(value, "item") else value
+        return goal.classes
+    return tuple(python_scalar(classes[i]) for i in _class_indices(list(classes), goal, name))
 
 
 def trained_order(model: Any, name: str, space: Space) -> tuple[str, ...] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -19,12 +20,13 @@ from stepladder.table.space import Floats, Mask
 class Goal:
     """What the person hopes for: a class scored at least `threshold`, or a prediction in a range.
 
-    `desired` is the class wanted (DiCE's `desired_class`); a two-class model's second class if
-    left out.
+    `desired` is the class wanted (DiCE's `desired_class`), or a list of several, of which any will
+    do: their probabilities are added up. It's a two-class model's second class if left out.
     """
 
     threshold: float = 0.5
     desired: Any = None
+    """one class, or several as a tuple"""
     low: float | None = None
     high: float | None = None
 
@@ -41,12 +43,24 @@ class Goal:
                 f"Goal.between: low {self.low!r} is above high {self.high!r}; swap them."
             )
 
+        if isinstance(self.desired, list | tuple | np.ndarray):
+            object.__setattr__(self, "desired", _classes(self.desired))
+        else:
+            object.__setattr__(self, "desired", python_scalar(self.desired))
+
     @classmethod
     def between(cls, low: float | None = None, high: float | None = None) -> Goal:
         """A prediction from `low` to `high`, ends included; None leaves an end open."""
         if low is None and high is None:
             raise ParameterError("Goal.between needs a low end, a high end or both; got neither.")
         return cls(low=low, high=high)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The desired classes, one or several; none where the model's second of two is meant."""
+        if self.desired is None:
+            return ()
+        return self.desired if isinstance(self.desired, tuple) else (self.desired,)
 
     @property
     def is_range(self) -> bool:
@@ -80,5 +94,29 @@ class Goal:
             low = "−∞" if self.low is None else exact(self.low, apart=False)
             high = "∞" if self.high is None else exact(self.high, apart=False)
             return f"a prediction from {low} to {high}"
-        wanted = "" if self.desired is None else f" for {self.desired!r}"
-        return f"a score of at least {exact(self.threshold, apart=False)}{wanted}"
+        *most, last = [repr(wanted) for wanted in self.classes] or [""]
+        named = f"{', '.join(most)} or {last}" if most else last
+        least = exact(self.threshold, apart=False)
+        return f"a score of at least {least}{named and f' for {named}'}"
+
+
+def _classes(desired: Iterable[Any]) -> Any:
+    """Several classes as a tuple, each only once; of a list of one, that one."""
+    classes = tuple(python_scalar(wanted) for wanted in desired)
+    if not classes or None in classes:
+        raise ParameterError(
+            f"Goal(desired) must be a class, or a list of classes; got {list(classes)!r}. Leave it "
+            "out for the second class of two."
+        )
+    for i, wanted in enumerate(classes):
+        if wanted in classes[:i]:
+            raise ParameterError(
+                f"Goal(desired) names {wanted!r} more than once: {list(classes)!r}. Name each "
+                "class once."
+            )
+    return classes[0] if len(classes) == 1 else classes
+
+
+def python_scalar(value: Any) -> Any:
+    """NumPy's scalars as Python's."""
+    return value.item() if hasattr(value, "item") else value

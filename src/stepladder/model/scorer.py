@@ -20,12 +20,11 @@ from stepladder.model.asking import (
     Ask,
     asker,
     categories_of,
-    desired_label,
+    desired_labels,
     name_of,
-    python_scalar,
     trained_order,
 )
-from stepladder.model.goal import Goal
+from stepladder.model.goal import Goal, python_scalar
 from stepladder.table import frames
 from stepladder.table.frames import Frame, Template
 from stepladder.table.space import Floats, Mask, Space
@@ -69,7 +68,7 @@ class Scorer:
         self._order = None if self.takes_points else trained_order(model, self.name, space)
         self._ask = self._asking()
         self._parts: Parts = at_once
-        self.desired = desired_label(model, goal, self.name)
+        self.desired = desired_labels(model, goal, self.name)
 
     def in_parts(self, parts: Parts) -> Scorer:
         """The same scorer, which asks about rows in the parts that `parts` cuts them into."""
@@ -141,7 +140,7 @@ class Scorer:
         return self.goal.met(scores)
 
     def is_desired(self, labels: NDArray[Any]) -> Mask:
-        """Which labels are the desired class, or lie in the desired range."""
+        """Which labels are a desired class, or lie in the desired range."""
         if self.goal.is_range:
             try:
                 return self.goal.met(labels.astype(np.float64))
@@ -150,13 +149,14 @@ class Scorer:
                     f"The goal is {self.goal}, so labels must be numbers; got {labels[0]!r}. "
                     "Leave labels out, or give what the model predicts."
                 ) from error
-        wanted = 1 if self.desired is None else self.desired
-        mask = np.asarray([label == wanted for label in labels.tolist()], dtype=bool)
+        wanted = self.desired or (1,)
+        mask = np.asarray([label in wanted for label in labels.tolist()], dtype=bool)
         if len(labels) and not mask.any():
             seen = sorted({str(label) for label in labels.tolist()})
+            named = "class" if len(wanted) == 1 else "classes"
             raise ParameterError(
-                f"No label equals the desired class {wanted!r}; the labels are {listing(seen)}. "
-                "Say which of them is desired."
+                f"No label equals the desired {named} {listing(wanted)}; the labels are "
+                f"{listing(seen)}. Say which of them is desired."
             )
         return mask
 

@@ -19,6 +19,7 @@ class Outcome(StrEnum):
     STALLED = "stalled"
     UNREACHABLE = "unreachable"
     MISSING_VALUE = "missing_value"
+    INVALID_ROW = "invalid_row"
     TIMED_OUT = "timed_out"
 
 

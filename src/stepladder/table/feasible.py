@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.errors import BoundsError, ParameterError
+from stepladder.errors import ParameterError
 from stepladder.numbers import plain
 from stepladder.table import frames
+from stepladder.table.bounds import check_bounds
 from stepladder.table.derived import Derived
 from stepladder.table.feature import Categorical, Change, Feature, Numeric
 from stepladder.table.frames import Frame
@@ -74,7 +75,7 @@ class Feasible:
     ) -> Feasible:
         """The feasible set of each row of `frame`; `locked` features can't change either."""
         start, labels = space.read(frame), frames.labels(frame)
-        refuse_outside(space, start, labels)
+        check_bounds(space, start, labels)
         return cls.around(space, start, locked=locked_mask(space.schema, labels, locked))
 
     @classmethod
@@ -319,21 +320,6 @@ class Feasible:
                 f"Expected one row for each of {len(self)} people, got {len(rows)}."
             )
         return rows
-
-
-def refuse_outside(space: Space, values: Floats, labels: NDArray[Any] | None = None) -> None:
-    """Refuse people who break the bounds already."""
-    for f, feature in enumerate(space.schema.features):
-        outside = np.flatnonzero(space.grid.outside(f, values[:, f]))
-        if outside.size:
-            who = (np.arange(len(values)) if labels is None else labels)[outside[0]]
-            who = who.item() if isinstance(who, np.generic) else who
-            low, high = bounds_of(feature)
-            raise BoundsError(
-                f"Row {who!r} has {feature.name} = {plain(values[outside[0], f])}, outside the "
-                f"schema's own bounds {plain(low)} to {plain(high)} "
-                f"({outside.size} in all). Widen the bounds, or correct the row."
-            )
 
 
 def _encoded_box(

@@ -282,7 +282,8 @@ class Template:
         if isinstance(self.empty, pd.DataFrame):
             if not keep_dtype:
                 return content
-            return pd.array(cells, dtype=self.empty[name].dtype)
+            dtype = self.empty[name].dtype
+            return pd.array(cells, dtype=_with_gaps(dtype) if missing.any() else dtype)
         series = nw.new_series(name, cells, backend=self.library)
         return _native(self.empty, name, series) if keep_dtype else series.to_native()
 
@@ -302,6 +303,8 @@ class Template:
         indices = (used.cumsum() - 1)[indices]
         if isinstance(self.empty, pd.DataFrame):
             dtype: Any = self.empty[name].dtype
+            if missing.any():
+                dtype = _with_gaps(dtype)
             if isinstance(dtype, pd.CategoricalDtype):
                 unknown = [v for v in cells if v is not None and v not in dtype.categories]
                 if unknown:  # the schema may know levels that this frame's dtype doesn't
@@ -317,6 +320,13 @@ class Template:
             return pd.DataFrame(dict(columns))
         library = importlib.import_module(self.library)
         return (library.table if self.library == "pyarrow" else library.DataFrame)(dict(columns))
+
+
+def _with_gaps(dtype: Any) -> Any:
+    """A pandas dtype of the same values and gaps: NumPy's whole numbers and truths have none."""
+    if isinstance(dtype, np.dtype) and dtype.kind in "iub":
+        return pd.array(np.empty(0, dtype=dtype)).dtype
+    return dtype
 
 
 def _listing(dtype: pd.CategoricalDtype, levels: Sequence[Any]) -> pd.CategoricalDtype:

@@ -13,7 +13,7 @@ A row is met in three forms, which never share a name:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -47,6 +47,8 @@ from stepladder.table.schema import Schema, seen_levels
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Faults = dict[int, str]
+"""What is wrong with single rows: by the row's position, in sentences."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,8 +242,7 @@ class Space:
         Columns that the schema doesn't name are set aside. A missing value is NaN where allowed,
         and an error that names it elsewhere.
         """
-        table = _own_columns(self.schema, frames.read(frame))
-        values = _values(self.schema, table)
+        values = _values(self.schema, _own_columns(self.schema, frames.read(frame)))
         missing = np.isnan(values)
         if missing.any() and not allow_missing:
             row, column = np.argwhere(missing)[0]
@@ -251,6 +252,17 @@ class Space:
                 "Fill the gaps or drop those rows."
             )
         return values
+
+    def read_each(self, frame: Frame) -> tuple[Floats, Faults]:
+        """The values (n, features) of a frame that may hold some invalid rows, and those rows.
+
+        What `read` would raise for the sake of single rows is said of each of them here, and a
+        value that can't be used is NaN, as a missing one is. What concerns a whole column is still
+        an error.
+        """
+        faults: Faults = {}
+        values = _values(self.schema, _own_columns(self.schema, frames.read(frame)), faults)
+        return values, faults
 
     def to_frame(self, values: Floats, template: Template | None = None) -> Frame:
         """A frame of `values`, in the columns and dtypes of `template` (default: as fitted)."""
@@ -430,25 +442,43 @@ def _with_levels(schema: Schema, table: nw.DataFrame[Any]) -> Schema:
     return Schema(filled(feature) for feature in schema.features)
 
 
-def _values(schema: Schema, table: nw.DataFrame[Any]) -> Floats:
+def add_fault(faults: Faults, row: int, sentence: str) -> None:
+    """Say one more thing that is wrong with a row."""
+    faults[row] = f"{faults[row]} {sentence}" if row in faults else sentence
+
+
+def _values(schema: Schema, table: nw.DataFrame[Any], faults: Faults | None = None) -> Floats:
+    """The values of a table's rows; what is wrong with single ones is an error without `faults`."""
     values = np.empty((len(table), len(schema)))
     for f, feature in enumerate(schema.features):
         if _is_number(feature):
-            values[:, f] = frames.numbers(table[feature.name], feature.name)
-            infinite = np.flatnonzero(np.isinf(values[:, f]))
-            if infinite.size:
-                raise NotFiniteError(
-                    f"Column {feature.name!r} is infinite in {infinite.size} of {len(table)} rows, "
-                    f"the first at position {infinite[0]}. Replace it with a number or a gap."
-                )
+            values[:, f] = _finite(feature, table, faults)
         elif isinstance(feature, Categorical) and feature.onehot:
-            values[:, f] = _codes_from_onehot(feature, table)
+            values[:, f] = _codes_from_onehot(feature, table, faults)
         else:
-            values[:, f] = _codes(feature, frames.values(table[feature.name]))
+            values[:, f] = _codes(feature, frames.values(table[feature.name]), faults)
     return values
 
 
-def _codes(feature: Feature, column: list[Any]) -> Floats:
+def _finite(feature: Feature, table: nw.DataFrame[Any], faults: Faults | None) -> Floats:
+    """A column of numbers, none of them infinite; NaN where one is missing."""
+    column = frames.numbers(table[feature.name], feature.name)
+    infinite = np.flatnonzero(np.isinf(column))
+    if not infinite.size:
+        return column
+    if faults is None:
+        raise NotFiniteError(
+            f"Column {feature.name!r} is infinite in {infinite.size} of {len(table)} rows, "
+            f"the first at position {infinite[0]}. Replace it with a number or a gap."
+        )
+    for row in infinite.tolist():
+        way_out = "Replace it with a number or a gap."
+        add_fault(faults, row, f"{feature.name!r} is infinite. {way_out}")
+    column[infinite] = np.nan
+    return column
+
+
+def _codes(feature: Feature, column: list[Any], faults: Faults | None) -> Floats:
     """Each value's position in the feature's levels; NaN where it's missing."""
     levels = () if isinstance(feature, Numeric) else feature.levels or ()
     code = {level: float(i) for i, level in enumerate(levels)}
@@ -456,35 +486,54 @@ def _codes(feature: Feature, column: list[Any]) -> Floats:
     try:
         return np.array([code[value] for value in column], dtype=np.float64)
     except (KeyError, TypeError):
-        unknown = [v for v in column if not _hashable(v) or v not in code]
-        if isinstance(unknown[0], list | dict | np.ndarray):
+        unknown = [i for i, v in enumerate(column) if not _hashable(v) or v not in code]
+    for odd in (column[i] for i in unknown):
+        if isinstance(odd, list | dict | np.ndarray):
             raise DtypeError(
-                f"Column {feature.name!r} holds {type(unknown[0]).__name__} values, not levels."
-            ) from None
+                f"Column {feature.name!r} holds {type(odd).__name__} values, not levels."
+            )
+    if faults is None:
         raise LevelError(
-            f"{unknown[0]!r} isn't a level of {feature.name!r} ({len(unknown)} such values)."
-            f"{nearest(unknown[0], levels)} Known levels: {listing(levels, most=8)}. "
-            "Correct the value, or add the level to the schema."
-        ) from None
+            _unknown_level(feature, levels, column[unknown[0]], f" ({len(unknown)} such values)")
+        )
+    sentences: dict[Any, str] = {}  # a million rows may share one wrong word
+    for i in unknown:
+        odd = column[i]
+        if odd not in sentences:
+            sentences[odd] = _unknown_level(feature, levels, odd)
+        add_fault(faults, i, sentences[odd])
+    wrong = set(unknown)
+    return np.array([np.nan if i in wrong else code[v] for i, v in enumerate(column)])
+
+
+def _unknown_level(feature: Feature, levels: Sequence[Any], odd: Any, how_often: str = "") -> str:
+    return (
+        f"{odd!r} isn't a level of {feature.name!r}{how_often}.{nearest(odd, levels)} Known "
+        f"levels: {listing(levels, most=8)}. Correct the value, or add the level to the schema."
+    )
 
 
 def _hashable(value: Any) -> bool:
     return getattr(value, "__hash__", None) is not None
 
 
-def _codes_from_onehot(feature: Categorical, table: nw.DataFrame[Any]) -> Floats:
+def _codes_from_onehot(
+    feature: Categorical, table: nw.DataFrame[Any], faults: Faults | None
+) -> Floats:
     """The level whose 0/1 column is set; exactly one must be."""
     columns = [_flags(table[name], name) for name in feature.columns]
     flags = np.stack(columns, axis=1)
     missing = np.isnan(flags).any(axis=1)
     wrong = ~missing & ((flags.sum(axis=1) != 1) | ~np.isin(flags, (0, 1)).all(axis=1))
-    if wrong.any():
-        first = int(np.flatnonzero(wrong)[0])
-        raise LevelError(
-            f"The columns of {feature.name!r} ({listing(feature.columns)}) must hold a single 1 "
-            f"and zeros elsewhere; row {first} holds {flags[first].tolist()}."
-        )
-    return np.where(missing, np.nan, np.nan_to_num(flags).argmax(axis=1))
+    rule = (
+        f"The columns of {feature.name!r} ({listing(feature.columns)}) must hold a single 1 "
+        "and zeros elsewhere"
+    )
+    for row in np.flatnonzero(wrong).tolist():
+        if faults is None:
+            raise LevelError(f"{rule}; row {row} holds {flags[row].tolist()}.")
+        add_fault(faults, row, f"{rule}; this row holds {flags[row].tolist()}.")
+    return np.where(missing | wrong, np.nan, np.nan_to_num(flags).argmax(axis=1))
 
 
 def _flags(column: nw.Series[Any], name: str) -> Floats:

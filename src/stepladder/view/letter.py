@@ -70,7 +70,7 @@ def letter(
         plan=plan,
         is_yes=bool(result.goal.met(np.array(plan.score))),
         is_scored=not np.isnan(plan.score),
-        missing=[f.label for f in features if plan.today[f.name] is None],
+        is_invalid=plan.outcome is Outcome.INVALID_ROW,
         reasons=main,
         routes=routes,
         is_short=any(table is None and len(route.steps) > 1 for route, table in routes),

@@ -26,6 +26,7 @@ from stepladder.result.offer import Offer
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table.amounts import amount, value
+from stepladder.table.feasible import outside_bounds
 from stepladder.table.feature import Categorical, Feature, Numeric
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Space
@@ -175,6 +176,8 @@ class Plan:
     """why there are no routes, without a score; empty where there are"""
     best: float | None = None
     """the best score of attempts that stopped short of a yes"""
+    lacking: tuple[str, ...] = ()
+    """what there is no valid value for, where that is why there are no routes"""
 
     @property
     def note(self) -> str:
@@ -225,6 +228,7 @@ def _plan(result: Recourse, person: Hashable, index: int) -> Plan:
     paths, space = result.routes[index], result.space
     today = paths[0].values[0]
     _, outcome, _ = result.best_at(index)
+    lacking = _lacking(outcome, space, today)
     return Plan(
         person=person,
         today={
@@ -235,7 +239,8 @@ def _plan(result: Recourse, person: Hashable, index: int) -> Plan:
         goal=result.goal,
         routes=tuple(_route(paths[slot], space) for slot in result.choices_at(index)),
         outcome=outcome,
-        reason=_reason(outcome, space.schema, today),
+        reason=_reason(outcome, lacking),
+        lacking=lacking,
         best=_best(result, paths) if outcome in (Outcome.STEP_LIMIT, Outcome.STALLED) else None,
     )
 
@@ -256,7 +261,17 @@ def _moves(before: Floats, after: Floats, space: Space) -> tuple[Move, ...]:
     )
 
 
-def _reason(outcome: Outcome, schema: Schema, today: Floats) -> str:
+def _lacking(outcome: Outcome, space: Space, today: Floats) -> tuple[str, ...]:
+    """The labels of features without a valid value, where that is how it ended."""
+    if outcome not in (Outcome.MISSING_VALUE, Outcome.INVALID_ROW):
+        return ()
+    lacks = np.isnan(today)
+    if outcome is Outcome.INVALID_ROW:
+        lacks |= outside_bounds(space, today[None])[0]
+    return tuple(space.schema.features[f].label for f in np.flatnonzero(lacks))
+
+
+def _reason(outcome: Outcome, lacking: Sequence[str]) -> str:
     """Why someone has no route, for themselves to read."""
     match outcome:
         case Outcome.REACHED:
@@ -264,8 +279,10 @@ def _reason(outcome: Outcome, schema: Schema, today: Floats) -> str:
         case Outcome.ALREADY_POSITIVE:
             return "Nothing needs to change: this is a yes already."
         case Outcome.MISSING_VALUE:
-            gone = listed(schema.features[f].label for f in np.flatnonzero(np.isnan(today)))
-            return f"No route can be worked out, since there is no value for {gone}."
+            return f"No route can be worked out, since there is no value for {listed(lacking)}."
+        case Outcome.INVALID_ROW:
+            gone = listed(lacking)
+            return f"No route can be worked out, since there is no valid value for {gone}."
         case Outcome.TIMED_OUT:
             return (
                 "The search for a route ran out of time before it found one. There may still be "

@@ -5,6 +5,7 @@ Nothing here is learned from a row that isn't paid for: ranges come from the sch
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path as File
@@ -151,7 +152,7 @@ def _found(pay: Pay, file: File, centres: int, made_for: Any) -> Facts:
     cost = budget.cost(found.multiplier, RELEASES)
     most = pay.epsilon if isinstance(pay, PayOnce) else None
     for what, differs in (
-        ("schema or goal", found.made_for != made_for),
+        ("schema or goal", found.made_for != json.loads(json.dumps(made_for))),  # no tuples there
         ("neighbours", found.neighbours is not budget.neighbours),
         ("number of centres", len(found.centres) != centres),
         ("epsilon", most is not None and cost > most * (1 + 1e-6)),

@@ -28,6 +28,7 @@ ENDS = {
     Outcome.STALLED: "no route that gets all the way",
     Outcome.UNREACHABLE: "no route among the possible changes",
     Outcome.MISSING_VALUE: "a value is missing",
+    Outcome.INVALID_ROW: "a value isn't valid",
     Outcome.TIMED_OUT: "time ran out",
 }
 """How it ended for people without a route."""
