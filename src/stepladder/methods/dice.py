@@ -211,7 +211,7 @@ class DiCE(Method):
             sparser = _library().sparser
             rows = sparser(self.declared_, rows, start, self._data.reach, self._meets(scorer))
             if self.checked:  # the search may go one unit past the person's own value
-                rows = np.clip(rows, *person.limits)
+                rows = person.clip(rows)
         return rows, reason
 
     def _meets(self, scorer: Scorer) -> Callable[[Floats], Mask]:

@@ -4,12 +4,13 @@ It answers three questions, and planners ask no others: its `limits`, a box arou
 it `keeps`; and the row nearest to another that it does keep (`repair`). Today every rule is an
 interval around the row that a person has: a feature that never changes keeps its value, a one-way
 feature stays on its side of it, and bounds hold. So the set is a box, less the values that nobody
-can have. One `Feasible` holds the sets of many people, row by row.
+can have. The one exception is somebody who stands outside limits of their own: the values between
+where they stand and those limits aren't in it. One `Feasible` holds the sets of many people, row by
+row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,7 @@ from stepladder.numbers import plain
 from stepladder.table import frames
 from stepladder.table.feature import Categorical, Change, Feature, Numeric
 from stepladder.table.frames import EXACT, Frame
+from stepladder.table.personal import Limits, Locked, limit_arrays, locked_mask
 from stepladder.table.space import Floats, Mask, Space
 
 
@@ -50,11 +52,27 @@ class Feasible:
     start: Floats
     limits: tuple[Floats, Floats]
     """the lowest and the highest value of each feature: two (n, features)"""
+    edge: Floats | None = None
+    """(n, features) of somebody outside limits of their own the end nearest to them, else `start`:
+    no value between the two is allowed"""
 
     @classmethod
-    def of(cls, space: Space, frame: Frame, *, locked: Iterable[str] = ()) -> Feasible:
-        """The feasible set of each row of `frame`; `locked` features can't change either."""
-        return cls.around(space, space.read(frame), frames.labels(frame), locked=locked)
+    def of(
+        cls, space: Space, frame: Frame, *, locked: Locked = (), limits: Limits = None
+    ) -> Feasible:
+        """The feasible set of each row of `frame`.
+
+        locked  features that can't change either: a list, or {person: list}
+        limits  {person: {feature: (low, high)}}, or a frame of person, feature, low, high
+        """
+        labels, schema = frames.labels(frame), space.schema
+        return cls.around(
+            space,
+            space.read(frame),
+            labels,
+            locked=locked_mask(schema, labels, locked),
+            limits=limit_arrays(schema, labels, limits),
+        )
 
     @classmethod
     def around(
@@ -63,12 +81,14 @@ class Feasible:
         start: Floats,
         labels: NDArray[Any] | None = None,
         *,
-        locked: Iterable[str] = (),
+        locked: Mask | None = None,
+        limits: tuple[Floats, Floats] | None = None,
     ) -> Feasible:
-        """The feasible sets around values (n, features) that are already read."""
-        if isinstance(locked, str):
-            raise ParameterError(f"locked must be a list of names: locked=[{locked!r}].")
-        fixed = {space.schema.position(name) for name in locked}
+        """The feasible sets around values (n, features) that are already read.
+
+        `locked` and both ends of `limits` are (n, features), as `personal` makes them.
+        """
+        fixed = np.zeros(start.shape, dtype=bool) if locked is None else locked
         lower, upper = np.empty_like(start), np.empty_like(start)
         for f, feature in enumerate(space.schema.features):
             low, high = _limits(feature)
@@ -81,15 +101,16 @@ class Feasible:
                     f"schema's own bounds {plain(low)} to {plain(high)} "
                     f"({outside.size} in all). Widen the bounds, or correct the row."
                 )
-            change = Change.NEVER if f in fixed else feature.change
-            held_low = change in (Change.NEVER, Change.INCREASE)
-            held_high = change in (Change.NEVER, Change.DECREASE)
+            held_low = fixed[:, f] | (feature.change in (Change.NEVER, Change.INCREASE))
+            held_high = fixed[:, f] | (feature.change in (Change.NEVER, Change.DECREASE))
             # A person may stand between the last allowed value and the bound itself.
-            lowest = np.minimum(_inside(space, feature, low, np.inf), start[:, f])
-            highest = np.maximum(_inside(space, feature, high, -np.inf), start[:, f])
-            lower[:, f] = start[:, f] if held_low else lowest
-            upper[:, f] = start[:, f] if held_high else highest
-        return cls(space, start, (lower, upper))
+            (lowest,) = _inside(space, feature, np.array([low]), np.inf)
+            (highest,) = _inside(space, feature, np.array([high]), -np.inf)
+            lower[:, f] = np.where(held_low, start[:, f], np.minimum(lowest, start[:, f]))
+            upper[:, f] = np.where(held_high, start[:, f], np.maximum(highest, start[:, f]))
+        if limits is None:
+            return cls(space, start, (lower, upper))
+        return cls(space, start, *_limited(space, start, (lower, upper), limits))
 
     def __len__(self) -> int:
         return len(self.start)
@@ -97,12 +118,13 @@ class Feasible:
     def take(self, rows: NDArray[np.intp] | slice) -> Feasible:
         """The sets of some of the people, in that order; one may be taken more than once."""
         lower, upper = self.limits
-        return Feasible(self.space, self.start[rows], (lower[rows], upper[rows]))
+        edge = None if self.edge is None else self.edge[rows]
+        return Feasible(self.space, self.start[rows], (lower[rows], upper[rows]), edge)
 
     def holding(self, features: Mask, rows: Floats) -> Feasible:
         """The same sets with some features (features,) held at what rows (n, features) have."""
         lower, upper = (np.where(features, rows, end) for end in self.limits)
-        return Feasible(self.space, self.start, (lower, upper))
+        return Feasible(self.space, self.start, (lower, upper), self.edge)
 
     @cached_property
     def box(self) -> tuple[Floats, Floats]:
@@ -123,10 +145,19 @@ class Feasible:
 
     def repair(self, values: Floats) -> Floats:
         """The nearest rows that are kept (as `snap`, for rows that are values already)."""
-        rows = np.clip(allowed(self.space, values), *self.limits)
+        rows = self.clip(allowed(self.space, values))
         moved = np.abs(values - self.start)
         stays = moved <= np.maximum(np.abs(values - rows), self.space.dust)
         return np.where(stays, self.start, rows)
+
+    def clip(self, values: Floats, features: slice | NDArray[np.intp] = slice(None)) -> Floats:
+        """Values (n, features), or those of some features, brought within the limits."""
+        lower, upper = (end[:, features] for end in self.limits)
+        rows = np.clip(values, lower, upper)
+        if self.edge is None:
+            return rows
+        start, edge = self.start[:, features], self.edge[:, features]
+        return np.where(_between(rows, start, edge), edge, rows)
 
     def keeps(self, values: Floats) -> Mask:
         """Which rows keep every rule: a mask (rows,)."""
@@ -141,11 +172,12 @@ class Feasible:
         """Every rule that the rows of `frame` break, by name; empty if none."""
         values = self._fits(self.space.read(frame))
         start, lower, upper = (np.broadcast_to(a, values.shape) for a in (self.start, *self.limits))
-        labels, found = frames.labels(frame), []
+        labels, stopped, found = frames.labels(frame), self.stopped(values), []
         for row, f in np.argwhere(self.broken(values)):
             feature = self.space.schema.features[f]
             fixed = lower[row, f] == upper[row, f] == start[row, f]
-            rule = _rule(self.space, feature, fixed, start[row, f], values[row, f])
+            beyond = bool(stopped[row, f])
+            rule = _rule(self.space, feature, fixed, beyond, start[row, f], values[row, f])
             before, after = (self.space.shown(int(f), v[row, f]) for v in (start, values))
             found.append(Violation(labels[row], feature.name, rule, before, after))
         return found
@@ -159,7 +191,8 @@ class Feasible:
     def stopped(self, values: Floats) -> Mask:
         """Which features of which rows lie beyond the limits: a mask (rows, features)."""
         lower, upper = self.limits
-        return (values < lower) | (values > upper)
+        beyond = (values < lower) | (values > upper)
+        return beyond if self.edge is None else beyond | _between(values, self.start, self.edge)
 
     def _fits(self, rows: Floats) -> Floats:
         if len(self) not in (1, len(rows)):
@@ -214,20 +247,45 @@ def rounded(values: Floats, decimals: int) -> Floats:
     return np.where(small, np.round(np.where(small, values, 0.0), decimals), values)
 
 
-def _inside(space: Space, feature: Feature, end: float, inwards: float) -> float:
-    """The allowed value nearest to a bound that isn't beyond it (`inwards`: ±infinity)."""
-    if np.isinf(end):
-        return end
+def _limited(
+    space: Space, start: Floats, box: tuple[Floats, Floats], limits: tuple[Floats, Floats]
+) -> tuple[tuple[Floats, Floats], Floats | None]:
+    """A box with limits put on it, and the `edge` of whoever stands outside theirs."""
+    low, high = (end.copy() for end in limits)
+    for f, feature in enumerate(space.schema.features):
+        low[:, f] = _inside(space, feature, low[:, f], np.inf)
+        high[:, f] = _inside(space, feature, high[:, f], -np.inf)
+    low, high = np.maximum(low, box[0]), np.minimum(high, box[1])
+    # Where no value is left that they could take, such as a rise of what may only fall, they stay.
+    none = (low > high) | (low == np.inf) | (high == -np.inf)
+    low, high = np.where(none, start, low), np.where(none, start, high)
+    edge = np.clip(start, low, high)
+    outside = bool((edge != start).any())
+    return (np.minimum(low, start), np.maximum(high, start)), edge if outside else None
+
+
+def _between(values: Floats, start: Floats, edge: Floats) -> Mask:
+    """Which values lie between where somebody stands and the limits they stand outside of."""
+    return ((values > start) & (values < edge)) | ((values < start) & (values > edge))
+
+
+def _inside(space: Space, feature: Feature, given: Floats, inwards: float) -> Floats:
+    """The allowed values nearest to ends that aren't beyond them (`inwards`: ±infinity)."""
     decimals = feature.most_decimals if isinstance(feature, Numeric) else 0
     single = isinstance(feature, Numeric) and space.template.is_single_precision(feature.name)
-    finest = abs(end) * float(np.finfo(np.float32 if single else np.float64).eps)
-    step = max(finest, 0.0 if decimals is None else 10.0**-decimals)
+    finite = np.abs(given) <= np.finfo(np.float32 if single else np.float64).max
+    ends = given[finite]
+    finest = np.abs(ends) * float(np.finfo(np.float32 if single else np.float64).eps)
+    step = np.maximum(finest, 0.0 if decimals is None else 10.0**-decimals)
     way = np.sign(inwards)
-    nearest = _allowed_column(space, feature, np.array([end]))
-    while (nearest[0] - end) * way < 0:
-        nearest = _allowed_column(space, feature, nearest + way * step)
-        step *= 2  # in case rounding went back again
-    return float(nearest[0])
+    nearest = _allowed_column(space, feature, ends)
+    while (beyond := (nearest - ends) * way < 0).any():
+        moved = _allowed_column(space, feature, nearest + way * step)
+        nearest = np.where(beyond, moved, nearest)
+        step = step * 2  # in case rounding went back again
+    inside = np.copysign(np.inf, given)
+    inside[finite] = nearest
+    return inside
 
 
 def _encoded_box(
@@ -249,7 +307,9 @@ def _encoded_box(
     return low, high
 
 
-def _rule(space: Space, feature: Feature, fixed: bool, before: float, after: float) -> str:
+def _rule(
+    space: Space, feature: Feature, fixed: bool, beyond: bool, before: float, after: float
+) -> str:
     """The rule that a change breaks, in words."""
     if feature.change is Change.NEVER:
         return "never changes"
@@ -262,6 +322,8 @@ def _rule(space: Space, feature: Feature, fixed: bool, before: float, after: flo
         return f"must lie within {plain(low)} and {plain(high)}"
     if fixed:
         return "is locked"
+    if beyond:
+        return "lies beyond this person's limits"
     assert isinstance(feature, Numeric)  # levels outside the list were refused when reading
     decimals = feature.most_decimals
     if decimals is not None and after != rounded(np.array(after), decimals):

@@ -142,8 +142,7 @@ def _improved(
             break
         part = slice(start, start + max(1, AT_ONCE // len(tried)))
         many = np.repeat(rows[part][:, None], len(tried), axis=1)
-        low, high = (end[part][:, features] for end in each.limits)
-        many[:, np.arange(len(tried)), features] = np.clip(values, low, high)
+        many[:, np.arange(len(tried)), features] = each.take(part).clip(values, features)
         margins = _margins(many, scorer)
         best = np.arange(len(many)), margins.argmax(axis=1)
         better[part], gained[part] = many[best], margins[best]

@@ -303,7 +303,7 @@ class Enquiry:
         each by itself, since an error would tell of them.
         """
         held, space = self.held, self.scorer.space
-        rows = np.clip(held.values, *self.person.limits)
+        rows = self.person.clip(held.values)
         aimed_at = np.ones(len(rows), dtype=bool)
         if self.planner.options.project:
             aimed_at = self._meet_goal(rows)

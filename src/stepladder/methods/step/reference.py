@@ -73,7 +73,7 @@ class Reference:
         Allowed values stay so, for the ends of each interval are allowed too; and a value that the
         person has already they may keep, even if nobody else may take it.
         """
-        rows = np.clip(self.values[positives], *feasible.limits)
+        rows = feasible.clip(self.values[positives])
         return np.where(self.found[positives] == feasible.start, feasible.start, rows)
 
     def stretch(self, feasible: Feasible) -> Floats:
@@ -108,7 +108,8 @@ def profiles(feasible: Feasible) -> tuple[Labels, Labels]:
     """
     start = feasible.start
     own = np.where(start == allowed(feasible.space, start), np.inf, start)
-    box = np.concatenate([*feasible.limits, own], axis=1)
+    gap = [] if feasible.edge is None else [np.where(feasible.edge == start, np.inf, feasible.edge)]
+    box = np.concatenate([*feasible.limits, *gap, own], axis=1)
     _, first, profile = np.unique(box, axis=0, return_index=True, return_inverse=True)
     return first, profile.reshape(-1)  # NumPy 2.0 gives it an extra axis
 
