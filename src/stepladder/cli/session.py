@@ -22,13 +22,14 @@ from stepladder.methods.step import StEP
 from stepladder.methods.step.why import why_not
 from stepladder.methods.walk import Walk
 from stepladder.result.offer import Offer
+from stepladder.table.amounts import within
 from stepladder.table.feature import Change, Feature
 from stepladder.table.space import Floats
 from stepladder.words import plans as words
 
 PROMPT = "> "
 
-HINT = "Say an offer's number, happened, lock, why, history, save, quit; or help."
+HINT = "Say an offer's number, happened, lock, limit, why, history, save, quit or help."
 
 DONE = "Say quit; or happened, if something is otherwise after all."
 
@@ -40,11 +41,17 @@ HELP = """\
               used, and commas go between: {signs}
   lock {label}
               that can't change; unlock {label}: it can after all
-  offers      where they stand and what could come next, once more
+{limit}  offers      where they stand and what could come next, once more
   why         why there's no route
   history     what happened so far
   save        keep the walk in its file
   quit        keep it and leave; so do Ctrl-D and Ctrl-C"""
+
+LIMIT = """\
+  limit {limit}
+              it can't go below that, or above a second value in place of -;
+              - - lifts the limits
+"""
 
 DID = {
     "start": "began",
@@ -52,6 +59,7 @@ DID = {
     "observe": "happened",
     "lock": "locked",
     "unlock": "unlocked",
+    "limit": "limited",
 }
 """What each event is called in the history."""
 
@@ -77,6 +85,7 @@ class Session:
             "happened": self.happened,
             "lock": self.lock,
             "unlock": self.unlock,
+            "limit": self.limit,
             "offers": self.show,
             "why": self.why,
             "history": self.history,
@@ -219,6 +228,23 @@ class Session:
             typer.echo(f"No longer locked: {feature.label}.")
         self.next()
 
+    def limit(self, line: str) -> None:
+        if not line:
+            raise ParameterError("Which feature, and from where to where? help has an example.")
+        given = [
+            (self.space.schema.features[index], *self.read_ends(index, text))
+            for index, text in typed.pairs(self.space.schema, line)
+        ]
+        for feature, low, high in given:
+            with self.event():
+                self.walk.limit(feature.name, low, high)
+            say(f"Noted: {feature.label} {self.limited(feature, low, high)}.")
+        self.next()
+
+    def limited(self, feature: Feature, low: Any, high: Any) -> str:
+        """'at least $3,000', or that it's free again."""
+        return "without limits" if low is high is None else within(feature, low, high)
+
     # ---- what is shown --------------------------------------------------------------------
 
     def help(self, _: str) -> None:
@@ -229,7 +255,10 @@ class Session:
         label = features[first].label
         example = ", ".join(f"{features[f].label} {self.now(f)}" for f in (first, *more))
         signs = f'"{label}" = "{self.now(first)}"'
-        typer.echo(HELP.format(example=example, signs=signs, label=label))
+        ordered = [f for f in free if features[f].ordered]
+        limit = f"{features[ordered[0]].label} {self.now(ordered[0])} -" if ordered else ""
+        lines = LIMIT.format(limit=limit) if ordered else ""
+        typer.echo(HELP.format(example=example, signs=signs, label=label, limit=lines))
 
     def show(self, _: str) -> None:
         """Where they stand, and offers, paid for if need be."""
@@ -243,7 +272,9 @@ class Session:
         width = max(len(feature.label) for feature in features)
         for index, feature in enumerate(features):
             never = " (can't change)" if feature.change is Change.NEVER else ""
-            held = " (locked)" if feature.name in self.walk.locked else never
+            limits = self.walk.limits.get(feature.name)
+            limited = f" ({within(feature, *limits)})" if limits and not never else never
+            held = " (locked)" if feature.name in self.walk.locked else limited
             typer.echo(f"  {feature.label:<{width}}  {self.now(index)}{held}")
 
     def next(self) -> None:
@@ -303,7 +334,8 @@ class Session:
             say(f"Privacy: {guarantee.statement}.")
 
     def why(self, _: str) -> None:
-        answer = why_not(self.step, self.walk.row, locked=self.walk.locked)
+        walk = self.walk
+        answer = why_not(self.step, walk.row, locked=walk.locked, limits=walk.limits)
         for line in str(answer.for_the_person()).splitlines():
             say(line)
 
@@ -313,7 +345,10 @@ class Session:
             after = self.read_row(event["row"])
             what = DID[event["event"]]
             if "feature" in event:
-                what += f" {self.space.schema[event['feature']].label}"
+                feature = self.space.schema[event["feature"]]
+                what += f" {feature.label}"
+                if event["event"] == "limit":
+                    what += f": {self.limited(feature, event['low'], event['high'])}"
             elif before is not None:
                 what += f": {self.moved(before, after) or 'nothing new'}"
             say(f"{what} (score {words.score(self.goal, event['score'])})", f"{number:3}. ")
@@ -375,6 +410,15 @@ class Session:
     def named(self, line: str) -> list[Feature]:
         indices = typed.positions(self.space.schema, line)
         return [self.space.schema.features[index] for index in indices]
+
+    def read_ends(self, index: int, text: str) -> tuple[Any, Any]:
+        """Limits that were typed, as the walk takes them."""
+        feature = self.space.schema.features[index]
+        low, high = typed.ends(feature, text, self.shown(self.values, index))
+        return (
+            None if low is None else self.space.shown(index, low),
+            None if high is None else self.space.shown(index, high),
+        )
 
     def read_value(self, index: int, text: str) -> float:
         feature = self.space.schema.features[index]

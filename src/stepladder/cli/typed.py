@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from stepladder.errors import ParameterError, listing, nearest
-from stepladder.table.amounts import amount
+from stepladder.table.amounts import amount, within
 from stepladder.table.feature import Feature, Numeric
 from stepladder.table.schema import Schema
 from stepladder.words import plans as words
@@ -36,6 +36,8 @@ NUMBER = re.compile(
     (?P<after>.*)""",
     re.VERBOSE,
 )
+
+DASHES = ("-", "−", "–", "—")
 
 PER_CENT = re.compile(r"\bper ?cent\b", re.IGNORECASE)
 
@@ -163,6 +165,42 @@ def value(feature: Feature, text: str, now: Any) -> float:
     )
 
 
+def ends(feature: Feature, text: str, now: Any) -> tuple[float | None, float | None]:
+    """Two values typed as they're shown, from where to where; a dash is an open end, None.
+
+    >>> ends(Numeric("income", unit="$ a month"), "$3,200 a month to -", 3000)
+    (3200.0, None)
+    """
+    if not feature.ordered:
+        raise ParameterError(
+            f"Limits are for what has an order, and {feature.label} has none; lock it if it can't "
+            "change."
+        )
+    parts, wrong = text.split(), list[ParameterError]()
+    for cut in range(1, len(parts)):  # a value may be several words
+        before, after = parts[:cut], parts[cut:]
+        if after[0].lower() == "to":
+            after = after[1:]
+        try:
+            low, high = (_end(feature, " ".join(side), now) for side in (before, after))
+        except ParameterError as error:
+            wrong.append(error)
+            continue
+        if low is not None and high is not None and low > high:
+            raise ParameterError(f"The limits of {feature.label} begin with the lower one: {text}.")
+        return low, high
+    if len(wrong) == 1:
+        raise wrong[0]
+    raise ParameterError(
+        f"From where to where can {feature.label} go? Such as: "
+        f"limit {feature.label} {words.value(feature, now)} -, with - for an open end."
+    )
+
+
+def _end(feature: Feature, text: str, now: Any) -> float | None:
+    return None if text in DASHES else value(feature, text, now)
+
+
 def number(feature: Numeric, text: str, now: Any) -> float:
     """A number as people write it, in the unit it's shown in, as rows hold it.
 
@@ -226,9 +264,5 @@ def _within(feature: Numeric, raw: float) -> float:
 
 
 def _bounds(feature: Numeric) -> str:
-    low, high = feature.bounds
-    if low is None:
-        return f"it's at most {words.value(feature, high)}"
-    if high is None:
-        return f"it's at least {words.value(feature, low)}"
-    return f"it lies between {amount(feature, low)[0]} and {words.value(feature, high)}"
+    lies = "it's" if None in feature.bounds else "it lies"
+    return f"{lies} {within(feature, *feature.bounds)}"

@@ -40,6 +40,7 @@ from stepladder.table import frames
 from stepladder.table.bounds import add_bounds_faults, check_bounds
 from stepladder.table.feasible import Feasible
 from stepladder.table.frames import Frame, Template
+from stepladder.table.personal import Limits, Locked, limit_arrays, locked_mask
 from stepladder.table.schema import Schema
 from stepladder.table.space import Faults, Floats, Mask, Space
 
@@ -198,7 +199,8 @@ class Method(ABC):
         *,
         progress: Progress = False,
         time_budget: float | None = None,
-        locked: Iterable[str] = (),
+        locked: Locked = (),
+        limits: Limits = None,
         invalid: Literal["outcome", "raise"] = "outcome",
     ) -> Recourse:
         """Paths to the goal for every row of `people`, whatever becomes of each.
@@ -207,7 +209,9 @@ class Method(ABC):
 
         progress     True for a bar, or a function called with (done, total)
         time_budget  seconds after which what isn't found yet is `timed_out`
-        locked       features that can't change for any of these people
+        locked       features that can't change for any of these people, or {person: features}
+        limits       how far each person can go: {person: {feature: (low, high)}}, None for an open
+                     end, or a frame with the columns person, feature, low and high
         invalid      what a row is that can't be read or breaks the schema's own bounds: "outcome"
                      for that person's outcome `invalid_row`, "raise" for an error
         """
@@ -218,8 +222,12 @@ class Method(ABC):
         template, (values, faults) = Template.of(rows), self._read(rows, invalid)
         if self.is_private:
             template = template.declaring(self.space_.schema.levels, shared_only=True)
+        schema = self.space_.schema
+        held = locked_mask(schema, labels, locked)
+        ends = None if limits is None else limit_arrays(schema, labels, limits)
+        self._check_honoured(held, ends)
         with Pace(len(values), progress, time_budget) as pace:
-            answer = self.answer_all(values, labels, pace, locked, faults=faults)
+            answer = self.answer_all(values, labels, pace, held, ends, faults=faults)
         return Recourse(
             space=self.space_,
             goal=self.scorer_.goal,
@@ -249,7 +257,8 @@ class Method(ABC):
         values: Floats,
         labels: NDArray[Any],
         pace: Pace,
-        locked: Iterable[str] = (),
+        locked: Mask,
+        limits: tuple[Floats, Floats] | None = None,
         *,
         next_only: bool = False,
         faults: Mapping[int, str] | None = None,
@@ -258,13 +267,6 @@ class Method(ABC):
 
         `faults` says which rows are invalid and why; bounds that another breaks are an error.
         """
-        locked = (locked,) if isinstance(locked, str) else tuple(locked)
-        if locked and not self.honours_rules:
-            raise ParameterError(
-                f"{self.settings['method']} knows no locked features, but got {', '.join(locked)}. "
-                "Use a method that honours rules, such as sl.StEP(), or set change='never' in "
-                "the schema."
-            )
         space, k = self.space_, self.slots
         faults = faults or {}
         complete = np.asarray(~np.isnan(values).any(axis=1))
@@ -299,7 +301,8 @@ class Method(ABC):
                 if pace.expired:
                     break
                 part = asking[start : start + size]
-                feasible = Feasible.around(space, values[part], locked=locked)
+                ends = None if limits is None else (limits[0][part], limits[1][part])
+                feasible = Feasible.around(space, values[part], locked=locked[part], limits=ends)
                 answer = self.answer(
                     Question(feasible, scores[part], scorer, pace, twins[part], next_only)
                 )
@@ -319,6 +322,24 @@ class Method(ABC):
             for part in pace.parts(len(rows)):
                 scores[rows[part]] = self.scorer_.score(values[rows[part]])
         return scores
+
+    def _check_honoured(self, locked: Mask, limits: tuple[Floats, Floats] | None) -> None:
+        """Refuse what single people can't do to a method that would take no notice of it."""
+        if self.honours_rules:
+            return
+        held = locked.any(axis=0)
+        ended = np.zeros_like(held) if limits is None else np.isfinite(limits).any(axis=(0, 1))
+        for what, given, instead in (
+            ("locked features", held, "set change='never'"),
+            ("limits", ended, "set bounds"),
+        ):
+            if given.any():
+                names = [self.space_.schema.names[f] for f in np.flatnonzero(given)]
+                raise ParameterError(
+                    f"{self.settings['method']} knows no {what}, but got {', '.join(names)}. "
+                    f"Use a method that honours rules, such as sl.StEP(), or {instead} in the "
+                    "schema."
+                )
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "space_"):

@@ -1,13 +1,14 @@
 """One person's loop with the program: Algorithm 1 of the paper, with the person in it.
 
 Offers are made from where the person really is; they follow one, or come back with any other row;
-and new offers are made from there. A feature they can't change can be locked at any time.
+and new offers are made from there. A feature they can't change can be locked at any time, and one
+that they can change only so far can be given limits.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -29,12 +30,13 @@ from stepladder.privacy.pay import Guarantee
 from stepladder.result.offer import Asked, Offer
 from stepladder.result.path import Outcome, Path
 from stepladder.table import frames
-from stepladder.table.amounts import moved, value
+from stepladder.table.amounts import moved, value, within
 from stepladder.table.feasible import Feasible
-from stepladder.table.feature import Change
+from stepladder.table.feature import Change, Feature
 from stepladder.table.frames import Frame
+from stepladder.table.personal import limit_arrays, locked_mask
 from stepladder.table.schema import Schema
-from stepladder.table.space import Floats
+from stepladder.table.space import Floats, Mask
 
 if TYPE_CHECKING:
     from stepladder.methods.step import StEP
@@ -43,8 +45,18 @@ if TYPE_CHECKING:
 FORMAT = 1
 """The format of what `Walk.to_json` writes."""
 
-EVENTS = {"start": None, "take": "path", "observe": "path", "lock": "feature", "unlock": "feature"}
+EVENTS = {
+    "start": None,
+    "take": "path",
+    "observe": "path",
+    "lock": "feature",
+    "unlock": "feature",
+    "limit": "feature",
+}
 """What can happen in a walk, and what each event is about besides the row."""
+
+THEM = np.array(["this person"], dtype=object)
+"""What messages call somebody who is alone."""
 
 
 class Walk:
@@ -56,6 +68,7 @@ class Walk:
     def __init__(self, step: StEP, row: Floats, locked: Iterable[str] = ()) -> None:
         self._step = step
         self._locked = list(dict.fromkeys(locked))
+        self._limits: dict[str, tuple[Any, Any]] = {}
         self._plan: list[Path] | None = None
         self._followed: tuple[int, Path] | None = None  # what is left of a path being followed
         self._releases = 0  # taken for this walk, where each is paid for
@@ -91,6 +104,11 @@ class Walk:
     def locked(self) -> tuple[str, ...]:
         return tuple(self._locked)
 
+    @property
+    def limits(self) -> Mapping[str, tuple[Any, Any]]:
+        """How far this person can go, {feature: (low, high)}; None for an open end."""
+        return dict(self._limits)
+
     def __repr__(self) -> str:
         if self.done:
             state = "done"
@@ -109,7 +127,7 @@ class Walk:
             (
                 feature.label,
                 value(feature, space.shown(f, self._row[0, f])),
-                "locked" if feature.name in self._locked else feature.change.value,
+                self._may_change(feature),
             )
             for f, feature in enumerate(space.schema.features)
         ]
@@ -131,6 +149,13 @@ class Walk:
         ]
         heads = ["path", "next step", "score then", "steps after it", "leads to a yes"]
         return markup.block(title, now, markup.table(heads, rows, numbers=[0, 2, 3]))
+
+    def _may_change(self, feature: Feature) -> str:
+        if feature.name in self._locked:
+            return "locked"
+        limited = feature.name in self._limits
+        ends = f", {within(feature, *self._limits[feature.name])}" if limited else ""
+        return f"{feature.change.value}{ends}"
 
     @property
     def privacy(self) -> Guarantee | None:
@@ -217,6 +242,40 @@ class Walk:
         self._move(self._row)
         self._note("unlock", feature=feature)
 
+    def limit(self, feature: str, low: Any, high: Any) -> None:
+        """The person can go only so far: from `low` to `high`, None for an open end.
+
+        What they have already stays allowed. None for both lifts the limits again.
+        """
+        index = self._step.space_.schema.position(feature)
+        if not self._step.honours_rules:
+            raise ParameterError(
+                "The published method knows no limits. Use sl.StEP() for walks with limits."
+            )
+        low, high = self._ends(feature, low, high)
+        if (low, high) == (None, None):
+            if feature not in self._limits:
+                limited = listing(self._limits) or "none"
+                raise ParameterError(f"{feature!r} has no limits; limited are: {limited}.")
+            del self._limits[feature]
+        elif self._limits.get(feature) == (low, high):
+            return
+        else:
+            self._limits[feature] = (low, high)
+        if self._step.space_.schema.features[index].change is not Change.NEVER:
+            self._move(self._row)
+        self._note("limit", feature=feature, low=low, high=high)
+
+    def _ends(self, feature: str, low: Any, high: Any) -> tuple[Any, Any]:
+        """Limits as they are kept: checked, and as values are shown."""
+        space = self._step.space_
+        index = space.schema.position(feature)
+        ends = limit_arrays(space.schema, THEM, {THEM[0]: {feature: (low, high)}})
+        low, high = (
+            None if np.isinf(end[0, index]) else space.shown(index, end[0, index]) for end in ends
+        )
+        return low, high
+
     # ---- JSON -----------------------------------------------------------------------------
 
     def to_json(self) -> str:
@@ -231,6 +290,7 @@ class Walk:
             "goal": asdict(self._step.scorer_.goal),
             "row": self._named(self._row[0]),
             "locked": self._locked,
+            "limits": self._limits,
             "followed": followed,
             "history": self.history,
         }
@@ -275,6 +335,8 @@ class Walk:
             for name in content["locked"]:
                 schema.position(name)
                 walk._locked.append(name)
+            for name, ends in content.get("limits", {}).items():  # older walks have none
+                walk._limits[name] = walk._ends(name, *ends)
             walk._take_up_history(content["history"])
             if content["followed"] is not None:
                 walk._follow(int(content["followed"]["path"]), content["followed"]["rows"])
@@ -307,6 +369,8 @@ class Walk:
                 raise ValueError(f"event {number + 1} of its history is {what!r}")
             if EVENTS[what] == "feature":
                 self._step.space_.schema.position(event["feature"])
+                if what == "limit":
+                    self._ends(event["feature"], event["low"], event["high"])
             elif EVENTS[what] == "path" and not isinstance(event["path"], int | None):
                 raise ValueError(f"event {number + 1} of its history has path {event['path']!r}")
             row, score = read_row(self._step, event["row"]), event["score"]
@@ -340,7 +404,8 @@ class Walk:
         """The path of saved rows; None if it isn't one this person could take from here."""
         step = self._step
         values = np.concatenate([read_row(step, row) for row in rows])
-        here = Feasible.around(step.space_, self._row, locked=self._locked)
+        locked, limits = self._own_rules()
+        here = Feasible.around(step.space_, self._row, locked=locked, limits=limits)
         kept = not step.honours_rules or here.keeps(values).all()
         if not kept or (values[0] != self._row[0]).any():
             return None
@@ -354,13 +419,12 @@ class Walk:
         """The planned paths from the row the person has now."""
         if self._plan is None:
             pace = Pace(1, progress=False, time_budget=None)
-            labels = np.array(["this person"], dtype=object)
             try:
                 answer = self._step.answer_all(
                     self._row,
-                    labels,
+                    THEM,
                     pace,
-                    self.locked,
+                    *self._own_rules(),
                     next_only=self._step.pays_per_answer,
                 )
                 self._plan = list(answer.paths[0])
@@ -370,6 +434,14 @@ class Walk:
                 slot, ahead = self._followed
                 self._plan[slot] = ahead
         return self._plan
+
+    def _own_rules(self) -> tuple[Mask, tuple[Floats, Floats] | None]:
+        """What is locked and limited, as a feasible set takes it."""
+        schema = self._step.space_.schema
+        locked = locked_mask(schema, THEM, self._locked)
+        if not self._limits:
+            return locked, None
+        return locked, limit_arrays(schema, THEM, {THEM[0]: self._limits})
 
     @property
     def _unasked(self) -> bool:

@@ -189,14 +189,8 @@ class Recourse:
         person = person.item() if isinstance(person, np.generic) else person
         if not isinstance(person, Hashable):
             raise ParameterError(f"person must be one label of the caller's index; got {person!r}.")
-        people = pd.Index(self.people).tolist()  # NumPy's own would turn dates into numbers
-        is_bool = isinstance(person, bool)
-        found = [
-            i
-            for i, label in enumerate(people)
-            if (label == person or (label != label and person != person))  # noqa: PLR0124  # NaN
-            and isinstance(label, bool) == is_bool
-        ]
+        people, wanted = frames.plain_labels(self.people), frames.key(person)
+        found = [i for i, label in enumerate(people) if frames.key(label) == wanted]
         if not found:
             raise ParameterError(
                 f"The result has nobody called {person!r}.{nearest(person, people)} "

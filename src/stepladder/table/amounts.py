@@ -37,6 +37,19 @@ def moved(feature: Feature, before: Any, after: Any) -> str:
     return f"{feature.label}: {amount(feature, before)[0]} → {value(feature, after)}"
 
 
+def within(feature: Feature, low: Any, high: Any) -> str:
+    """From where to where, None for an open end; the unit is named once.
+
+    >>> within(Numeric("income", unit="$ a month"), 3000, None)
+    'at least $3,000 a month'
+    """
+    if low is None:
+        return f"at most {value(feature, high)}"
+    if high is None:
+        return f"at least {value(feature, low)}"
+    return f"between {amount(feature, low)[0]} and {value(feature, high)}"
+
+
 def amount(feature: Feature, v: Any) -> tuple[str, str]:
     """A value as an amount and the words behind it: ('$3,200', 'a month')."""
     v = v.item() if isinstance(v, np.generic) else v

@@ -9,7 +9,6 @@ stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -27,10 +26,11 @@ from stepladder.table.frames import Frame
 from stepladder.table.grid import bounds_of
 from stepladder.table.links import changed
 from stepladder.table.mend import mended
+from stepladder.table.personal import Limits, Locked, limit_arrays, locked_mask
 from stepladder.table.requirements import Part, Requirements
 from stepladder.table.space import Floats, Mask, Space
 
-Limits = tuple[Floats, Floats]
+Ends = tuple[Floats, Floats]
 """The lowest and the highest values, two (n, features)."""
 
 NO_REQUIREMENTS = Requirements(())
@@ -59,7 +59,7 @@ class Feasible:
 
     space: Space
     start: Floats
-    asked: Limits
+    asked: Ends
     """within what each feature has to be once it isn't the person's own value any more"""
     today: Floats
     """(n, derived) what the formulas of derived features say of `start`"""
@@ -71,12 +71,22 @@ class Feasible:
 
     @classmethod
     def of(
-        cls, space: Space, frame: Frame, *, locked: Iterable[str] = (), limits: Any = None
+        cls, space: Space, frame: Frame, *, locked: Locked = (), limits: Limits = None
     ) -> Feasible:
-        """The feasible set of each row of `frame`; `locked` features can't change either."""
-        start, labels = space.read(frame), frames.labels(frame)
+        """The feasible set of each row of `frame`.
+
+        `locked` features can't change either, and nobody goes beyond `limits`, both as
+        `Method.recourse` takes them.
+        """
+        labels, schema = frames.labels(frame), space.schema
+        start = space.read(frame, allow_missing=True)
         check_bounds(space, start, labels)
-        return cls.around(space, start, locked=locked_mask(space.schema, labels, locked))
+        return cls.around(
+            space,
+            start,
+            locked=locked_mask(schema, labels, locked),
+            limits=None if limits is None else limit_arrays(schema, labels, limits),
+        )
 
     @classmethod
     def around(
@@ -85,7 +95,7 @@ class Feasible:
         start: Floats,
         *,
         locked: Mask | None = None,
-        limits: Limits | None = None,
+        limits: Ends | None = None,
         policy: Requirements = NO_REQUIREMENTS,
         max_changes: int | None = None,
     ) -> Feasible:
@@ -138,13 +148,13 @@ class Feasible:
     # ---- the three questions --------------------------------------------------------------
 
     @cached_property
-    def limits(self) -> Limits:
+    def limits(self) -> Ends:
         """A box around the set: the lowest and the highest value of each feature."""
         lower, upper = self.asked
         return np.minimum(lower, self.start), np.maximum(upper, self.start)
 
     @cached_property
-    def box(self) -> Limits:
+    def box(self) -> Ends:
         """The same around points: two (n, columns)."""
         return _encoded_box(self.space, self.start, *self.limits)
 

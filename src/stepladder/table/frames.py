@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -65,6 +65,22 @@ def labels(frame: Frame) -> NDArray[Any]:
             )
         return frame.index.to_numpy()
     return np.arange(len(read(frame)))
+
+
+def plain_labels(found: NDArray[Any]) -> list[Any]:
+    """Labels as plain Python values; NumPy's own `tolist` would turn dates into numbers."""
+    plain: list[Any] = pd.Index(found).tolist()
+    return plain
+
+
+def key(label: Hashable) -> Hashable:
+    """What a label is matched by: two are the same if their keys are equal.
+
+    Text isn't a number even if it reads like one, nor is True, though it equals 1.
+    """
+    plain = label.item() if isinstance(label, np.generic) else label
+    is_missing = plain is pd.NA or plain != plain  # noqa: PLR0124  # NaN
+    return isinstance(plain, bool), is_missing, None if is_missing else plain
 
 
 def numbers(column: nw.Series[Any], name: str) -> NDArray[np.float64]:

@@ -79,7 +79,7 @@ def test_without_mixing_the_answer_names_the_rule():
 def test_values_come_from_positives_and_from_the_persons_own_limits():
     step = fitted()
     values = step.space_.read(PERSON)
-    feasible = Feasible.around(step.space_, values, locked=["a"])
+    feasible = Feasible.of(step.space_, PERSON, locked=["a"])
     rows, met = mixed(feasible, step.reference_, step.scorer_, Pace(1, False, None))
     assert rows.shape == (2, 3)
     assert not met.any()

@@ -1,17 +1,18 @@
 """Why a person has no path, and the fewest rules that would have to give for one.
 
-A rule is one thing that the schema or a lock forbids this person: to change a feature at all, to
-let it rise or fall, or to go beyond a bound. Sets of rules are tried by increasing size; one opens
-a path if, with these rules relaxed and all others kept, the person could come so near to
-somebody who is accepted that the model accepts them too. That's what the method itself looks for
-first. (What it tries last, rows put together from several people's values, isn't tried here.)
+A rule is one thing that the schema, a lock or a limit forbids this person: to change a feature at
+all, to let it rise or fall, or to go beyond a bound or their own limits. Sets of rules are tried by
+increasing size; one opens a path if, with these rules relaxed and all others kept, the person could
+come so near to somebody who is accepted that the model accepts them too. That's what the method
+itself looks for first. (What it tries last, rows put together from several people's values, isn't
+tried here.)
 
 Where single rules would each do, all of them are listed, for whoever makes the rules to choose.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
@@ -24,8 +25,10 @@ from stepladder.checks import whole_number
 from stepladder.errors import ParameterError
 from stepladder.methods.step import StEP
 from stepladder.result.path import Outcome
+from stepladder.table import frames
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Change, Feature, Numeric
+from stepladder.table.personal import limit_arrays, locked_mask
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats
 from stepladder.words import plans as words
@@ -44,6 +47,7 @@ class Kind(StrEnum):
     """What a rule forbids, the easiest to relax first."""
 
     LOCKED = "locked"
+    LIMITED = "limited"
     BELOW = "below"
     ABOVE = "above"
     FALL = "fall"
@@ -79,6 +83,8 @@ class Rule:
             return ""
         if self.kind is Kind.LOCKED:
             return "could change after all"
+        if self.kind is Kind.LIMITED:
+            return "could go beyond its limits"
         if self.kind in (Kind.FALL, Kind.RISE):
             return f"could also {self.kind.value}"
         assert isinstance(self.feature, Numeric)  # nothing else has bounds
@@ -135,12 +141,18 @@ class WhyNot:
 
 
 def why_not(
-    step: StEP, row: Any, *, locked: Iterable[str] = (), most_rows: int = 200_000
+    step: StEP,
+    row: Any,
+    *,
+    locked: Iterable[str] = (),
+    limits: Mapping[str, tuple[Any, Any]] | None = None,
+    most_rows: int = 200_000,
 ) -> WhyNot:
     """Why a person has no path under a fitted method, and the fewest rules that stand in the way.
 
     row        what the person has today: a frame of one row, a mapping or a Series
     locked     features that this person can't change either
+    limits     how far this person can go, {feature: (low, high)}; None for an open end
     most_rows  about how many rows the model is asked about, at most
     """
     most_rows = whole_number("most_rows", most_rows, 1)
@@ -160,22 +172,31 @@ def why_not(
             "Which rules are in the way can't be told by a method that keeps its reference rows "
             "private."
         )
-    result = step.recourse(walk.row, locked=locked)
+    own = {} if limits is None else {frames.labels(walk.row)[0]: limits}
+    result = step.recourse(walk.row, locked=locked, limits=own)
     (plan,) = words.plans(result)
     _, outcome, _ = result.best_at(0)
     if outcome is Outcome.REACHED:
         return WhyNot("There is a route already.")
     if outcome is not Outcome.UNREACHABLE:
         return WhyNot(plan.note)
-    search = _Search(step, result.routes[0][0].values[:1], locked, most_rows)
+    ends = limit_arrays(step.space_.schema, result.people, own)
+    search = _Search(step, result.routes[0][0].values[:1], locked, ends, most_rows)
     return search.answer(plan.note)
 
 
 class _Search:
     """The asking for one person: which rules there are, and which sets of them open a path."""
 
-    def __init__(self, step: StEP, start: Floats, locked: tuple[str, ...], most_rows: int) -> None:
-        self.step, self.start, self.locked = step, start, locked
+    def __init__(
+        self,
+        step: StEP,
+        start: Floats,
+        locked: tuple[str, ...],
+        limits: tuple[Floats, Floats],
+        most_rows: int,
+    ) -> None:
+        self.step, self.start, self.locked, self.limits = step, start, locked, limits
         self.rows_left = most_rows
         self.accepted = step.reference_.values
 
@@ -201,9 +222,11 @@ class _Search:
             mine, theirs = self.start[0, f], self.accepted[:, f]
             low, high = feature.limits if isinstance(feature, Numeric) else (-np.inf, np.inf)
             never, change = feature.change is Change.NEVER, feature.change
+            least, most = (end[0, f] for end in self.limits)
             for kind, stops in (
                 (Kind.NEVER, never & (theirs != mine)),
                 (Kind.LOCKED, (not never and feature.name in self.locked) & (theirs != mine)),
+                (Kind.LIMITED, (not never) & ((theirs < least) | (theirs > most))),
                 (Kind.FALL, (change is Change.INCREASE) & (theirs < mine)),
                 (Kind.RISE, (change is Change.DECREASE) & (theirs > mine)),
                 (Kind.BELOW, theirs < low),
@@ -233,7 +256,15 @@ class _Search:
         schema = Schema(_without(feature, relaxed) for feature in space.schema.features)
         unlocked = {rule.feature.name for rule in relaxed if rule.kind in (Kind.LOCKED, Kind.NEVER)}
         locked = [name for name in self.locked if name not in unlocked]
-        own = Feasible.around(replace(space, schema=schema), self.start, locked=locked)
+        lifted = {rule.feature.name for rule in relaxed if rule.kind in (Kind.LIMITED, Kind.NEVER)}
+        is_lifted = [name in lifted for name in space.schema.names]
+        low, high = self.limits
+        own = Feasible.around(
+            replace(space, schema=schema),
+            self.start,
+            locked=locked_mask(schema, np.arange(1), locked),
+            limits=(np.where(is_lifted, -np.inf, low), np.where(is_lifted, np.inf, high)),
+        )
         return own.repair(self.accepted)
 
 
