@@ -37,7 +37,13 @@ from stepladder.privacy.pay import Guarantee
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
-from stepladder.table.bounds import add_bounds_faults, check_bounds
+from stepladder.table.agreement import compare
+from stepladder.table.faults import (
+    add_bounds_faults,
+    add_formula_faults,
+    check_bounds,
+    check_formulas,
+)
 from stepladder.table.feasible import Feasible
 from stepladder.table.frames import Frame, Template
 from stepladder.table.personal import Limits, Locked, limit_arrays, locked_mask
@@ -96,6 +102,8 @@ class Method(ABC):
 
     paths: int
     random_state: int
+    max_changes: int | None = None
+    """how many things a path may change at most"""
 
     @property
     @abstractmethod
@@ -124,6 +132,11 @@ class Method(ABC):
     def honours_rules(self) -> bool:
         """Whether paths keep the schema's rules; methods as published may not."""
         return True
+
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether a missing value is a value like another, where the model scores it."""
+        return False
 
     @property
     def is_private(self) -> bool:
@@ -166,21 +179,33 @@ class Method(ABC):
         values = space.read(train, allow_missing=True)
         if not len(values):
             raise EmptyFrameError("The reference frame has no rows.")
-        complete = np.asarray(~np.isnan(values).any(axis=1))
         named = isinstance(model, str | PathLike)
         scorer = Scorer(load(model, trust=trust) if named else model, space, goal or Goal())
-        scores = scorer.score(values[complete])
+        if not self.is_private:
+            compare(space, values)
+        scores = self._scored(values, scorer)
+        known = ~np.isnan(scores)
+        values, scores, rows = values[known], scores[known], len(values)
         if space.public:
-            scorer.check_levels(train, np.flatnonzero(complete), scores)
-        accepted = scorer.met(scores)
-        positive = accepted & _labelled(labels, len(values), scorer)[complete]
+            scorer.check_levels(train, np.flatnonzero(known), scores)
+        accepted = scorer.yes(scores, values)
+        positive = accepted & _labelled(labels, rows, scorer)[known]
         if not (positive.any() or self.is_private):
-            raise PositivesError(_no_positives(scorer, scores, accepted, len(values)))
-        table = ReferenceTable(space, scorer, values[complete], scores, accepted, positive)
+            raise PositivesError(_no_positives(scorer, scores, accepted, rows))
+        table = ReferenceTable(space, scorer, values, scores, accepted, positive)
         self.learn(table)
         self.space_, self.scorer_ = space, scorer
-        self.positives_, self.counts_ = self._disclosed(table, len(values))
+        self.positives_, self.counts_ = self._disclosed(table, rows)
         return self
+
+    def _scored(self, values: Floats, scorer: Scorer) -> Floats:
+        """The scores (n,) of rows (n, features); NaN for one that can't be scored for a gap."""
+        gaps = np.isnan(values).any(axis=1)
+        scores = np.full(len(values), np.nan)
+        scores[~gaps] = scorer.score(values[~gaps])
+        if self.takes_gaps and gaps.any():
+            scores[gaps] = scorer.score_gaps(values[gaps])
+        return scores
 
     def _disclosed(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
         """What results disclose of the reference rows: the positives' points, and counts."""
@@ -250,6 +275,7 @@ class Method(ABC):
             return self.space_.read(rows, allow_missing=True), {}
         values, faults = self.space_.read_each(rows)
         add_bounds_faults(self.space_, values, faults)
+        add_formula_faults(self.space_, values, faults)
         return values, faults
 
     def answer_all(
@@ -269,14 +295,18 @@ class Method(ABC):
         """
         space, k = self.space_, self.slots
         faults = faults or {}
-        complete = np.asarray(~np.isnan(values).any(axis=1))
-        complete[list(faults)] = False
+        valid = np.ones(len(values), dtype=bool)
+        valid[list(faults)] = False
         # Bounds that a row already breaks are bad input, whether or not that row is at the goal.
-        check_bounds(space, values[complete], labels[complete])
+        check_bounds(space, values[valid], labels[valid])
+        check_formulas(space, values[valid], labels[valid])
+        scores, twins = self._scores_today(values, valid, pace), _twins(values)
+        gaps = np.isnan(values).any(axis=1)
+        complete = valid & (~gaps | ~np.isnan(scores))
         points = np.full((len(values), space.width), np.nan)
         points[complete] = space.to_points(values[complete])
-        scores, twins = self._scores_today(values, complete, pace), _twins(values)
-        met = self.scorer_.met(scores)
+        met = np.zeros(len(values), dtype=bool)
+        met[complete] = self.scorer_.yes(scores[complete], values[complete])
         paths: list[list[Path]] = [[] for _ in values]
         dropped = 0
 
@@ -302,7 +332,14 @@ class Method(ABC):
                     break
                 part = asking[start : start + size]
                 ends = None if limits is None else (limits[0][part], limits[1][part])
-                feasible = Feasible.around(space, values[part], locked=locked[part], limits=ends)
+                feasible = Feasible.around(
+                    space,
+                    values[part],
+                    locked=locked[part],
+                    limits=ends,
+                    policy=scorer.policy,
+                    max_changes=self.max_changes,
+                )
                 answer = self.answer(
                     Question(feasible, scores[part], scorer, pace, twins[part], next_only)
                 )
@@ -315,12 +352,12 @@ class Method(ABC):
                 stay(i, Outcome.TIMED_OUT, TOO_LATE)
         return Answer(paths, dropped)
 
-    def _scores_today(self, values: Floats, complete: Mask, pace: Pace) -> Floats:
-        """(n,) what the model says of people's rows; NaN for those without a value, or too late."""
-        scores, rows = np.full(len(values), np.nan), np.flatnonzero(complete)
+    def _scores_today(self, values: Floats, valid: Mask, pace: Pace) -> Floats:
+        """(n,) what the model says of people's rows; NaN for those it can't score, or too late."""
+        scores, rows = np.full(len(values), np.nan), np.flatnonzero(valid)
         with suppress(TimeUpError):
             for part in pace.parts(len(rows)):
-                scores[rows[part]] = self.scorer_.score(values[rows[part]])
+                scores[rows[part]] = self._scored(values[rows[part]], self.scorer_)
         return scores
 
     def _check_honoured(self, locked: Mask, limits: tuple[Floats, Floats] | None) -> None:

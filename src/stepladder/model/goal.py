@@ -13,6 +13,7 @@ import numpy as np
 from stepladder.checks import finite
 from stepladder.errors import ParameterError
 from stepladder.numbers import exact
+from stepladder.table.formula import Formula
 from stepladder.table.space import Floats, Mask
 
 
@@ -22,6 +23,10 @@ class Goal:
 
     `desired` is the class wanted (DiCE's `desired_class`), or a list of several, of which any will
     do: their probabilities are added up. It's a two-class model's second class if left out.
+    `policy` is what a yes takes beside the model's: conditions in the language of requirements.
+
+    >>> print(Goal(threshold=0.7, policy=["dti <= 0.43"]))
+    a score of at least 0.7, with dti <= 0.43
     """
 
     threshold: float = 0.5
@@ -29,6 +34,7 @@ class Goal:
     """one class, or several as a tuple"""
     low: float | None = None
     high: float | None = None
+    policy: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         other = "For a prediction that isn't a probability use Goal.between(low, high)."
@@ -47,13 +53,16 @@ class Goal:
             object.__setattr__(self, "desired", _classes(self.desired))
         else:
             object.__setattr__(self, "desired", python_scalar(self.desired))
+        object.__setattr__(self, "policy", _conditions(self.policy))
 
     @classmethod
-    def between(cls, low: float | None = None, high: float | None = None) -> Goal:
+    def between(
+        cls, low: float | None = None, high: float | None = None, *, policy: Iterable[str] = ()
+    ) -> Goal:
         """A prediction from `low` to `high`, ends included; None leaves an end open."""
         if low is None and high is None:
             raise ParameterError("Goal.between needs a low end, a high end or both; got neither.")
-        return cls(low=low, high=high)
+        return cls(low=low, high=high, policy=tuple(policy))
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -93,11 +102,33 @@ class Goal:
         if self.is_range:
             low = "−∞" if self.low is None else exact(self.low, apart=False)
             high = "∞" if self.high is None else exact(self.high, apart=False)
-            return f"a prediction from {low} to {high}"
+            return f"a prediction from {low} to {high}{self._beside}"
         *most, last = [repr(wanted) for wanted in self.classes] or [""]
         named = f"{', '.join(most)} or {last}" if most else last
         least = exact(self.threshold, apart=False)
-        return f"a score of at least {least}{named and f' for {named}'}"
+        return f"a score of at least {least}{named and f' for {named}'}{self._beside}"
+
+    @property
+    def _beside(self) -> str:
+        """What a yes takes beside the model's, in words."""
+        return f", with {' and '.join(self.policy)}" if self.policy else ""
+
+
+def _conditions(policy: Any) -> tuple[str, ...]:
+    """The conditions of a policy, each of which can be read."""
+    if isinstance(policy, str) or not isinstance(policy, Iterable):
+        raise ParameterError(
+            f'Goal(policy) must be a list of conditions, such as ["dti <= 0.43"]; got {policy!r}.'
+        )
+    texts = tuple(policy)
+    for text in texts:
+        if Formula.parse(text, "The policy").before:
+            raise ParameterError(
+                f"The policy {text!r} looks at today's row with was(…), but a policy is about one "
+                "row alone. What depends on where somebody comes from is a requirement: "
+                "Schema(…, require=[…])."
+            )
+    return texts
 
 
 def _classes(desired: Iterable[Any]) -> Any:

@@ -8,6 +8,7 @@ the rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from stepladder.model.asking import (
 from stepladder.model.goal import Goal, python_scalar
 from stepladder.table import frames
 from stepladder.table.frames import Frame, Template
+from stepladder.table.requirements import Requirements
 from stepladder.table.space import Floats, Mask, Space
 
 
@@ -68,6 +70,7 @@ class Scorer:
         self._order = None if self.takes_points else trained_order(model, self.name, space)
         self._ask = self._asking()
         self._parts: Parts = at_once
+        self.policy = Requirements.of(goal.policy, space.schema, "The policy")
         self.desired = desired_labels(model, goal, self.name)
 
     def in_parts(self, parts: Parts) -> Scorer:
@@ -137,7 +140,28 @@ class Scorer:
             )
 
     def met(self, scores: Floats) -> Mask:
+        """Which scores the model's part of the goal takes."""
         return self.goal.met(scores)
+
+    def yes(self, scores: Floats, values: Floats) -> Mask:
+        """Which rows (n, features) with these scores (n,) get a yes: by the model and by policy."""
+        met = self.goal.met(scores)
+        return met & self.policy.hold(values, values).all(axis=1) if len(self.policy) else met
+
+    def score_gaps(self, values: Floats) -> Floats:
+        """The scores (n,) of rows that lack a value; NaN for those that the model can't score.
+
+        Whether it can is found out by asking, once for all rows that lack the same values.
+        """
+        scores = np.full(len(values), np.nan)
+        if self.takes_points:  # a point has no gaps
+            return scores
+        patterns, which = np.unique(np.isnan(values), axis=0, return_inverse=True)
+        for pattern in range(len(patterns)):
+            rows = np.flatnonzero(which.reshape(-1) == pattern)
+            with suppress(ModelError):
+                scores[rows] = self.score(values[rows])
+        return scores
 
     def is_desired(self, labels: NDArray[Any]) -> Mask:
         """Which labels are a desired class, or lie in the desired range."""

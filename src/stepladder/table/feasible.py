@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from stepladder.errors import ParameterError
 from stepladder.numbers import plain
 from stepladder.table import frames
-from stepladder.table.bounds import check_bounds
+from stepladder.table.faults import check_bounds
 from stepladder.table.derived import Derived
 from stepladder.table.feature import Categorical, Change, Feature, Numeric
 from stepladder.table.frames import Frame

@@ -1,4 +1,7 @@
-"""Bounds that a person's row already breaks: bad input, for that person alone."""
+"""What is wrong with a person's own row: bad input, for that person alone.
+
+Bounds that it breaks already, and derived features that can't be worked out.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.errors import BoundsError
+from stepladder.errors import BoundsError, FormulaError
 from stepladder.numbers import plain
+from stepladder.table.derived import Derived
 from stepladder.table.feature import Feature
 from stepladder.table.grid import bounds_of
 from stepladder.table.space import Faults, Floats, Mask, Space, add_fault
@@ -40,12 +44,48 @@ def add_bounds_faults(space: Space, values: Floats, faults: Faults) -> None:
         )
 
 
+def check_formulas(space: Space, values: Floats, labels: NDArray[Any] | None = None) -> None:
+    """Refuse rows (n, features) of which a derived feature can't be worked out, by the first."""
+    for row, f in np.argwhere(unworkable(space, values)).tolist():
+        who = row if labels is None else labels[row]
+        who = who.item() if isinstance(who, np.generic) else who
+        raise FormulaError(f"Row {who!r}: {_unworkable(space, f)}")
+
+
+def add_formula_faults(space: Space, values: Floats, faults: Faults) -> None:
+    """Say of each row (n, features) which derived features can't be worked out for it."""
+    for row, f in np.argwhere(unworkable(space, values)).tolist():
+        if row not in faults:  # what is wrong with it already may be why
+            add_fault(faults, row, _unworkable(space, f))
+
+
 def outside_bounds(space: Space, values: Floats) -> Mask:
     """Which values break their feature's bounds: a mask (n, features). NaN breaks none."""
     columns = [space.grid.outside(f, column) for f, column in enumerate(values.T)]
     return np.stack(columns, axis=1)
 
 
+def unworkable(space: Space, values: Floats) -> Mask:
+    """Which derived features can't be worked out though nothing is missing: (n, features)."""
+    lost = np.zeros(values.shape, dtype=bool)
+    if space.links.derived:
+        complete = ~np.isnan(values).any(axis=1)
+        lost[:, space.links.derived] = ~np.isfinite(space.links.worked_out(values))
+        lost[~complete] = False
+    return lost
+
+
 def _outside(feature: Feature) -> str:
     low, high = bounds_of(feature)
     return f"outside the schema's own bounds {plain(low)} to {plain(high)}"
+
+
+def _unworkable(space: Space, f: int) -> str:
+    feature = space.schema.features[f]
+    assert isinstance(feature, Derived)
+    parsed = feature.parsed
+    how = "by its function" if parsed is None else f"as {parsed.text}"
+    return (
+        f"{feature.name!r} can't be worked out {how}: it isn't a number here, as after a division "
+        "by 0. Correct the row, or let the formula say what holds then, with where(…)."
+    )

@@ -1,0 +1,55 @@
+"""Whether a reference table agrees with what its schema says of it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from stepladder.errors import SchemaError, TableWarning
+from stepladder.numbers import plain
+from stepladder.table.feature import Feature
+from stepladder.table.space import Floats, Space
+
+SAME = 1e-6
+"""By how much of itself a value may differ from its formula and still follow it."""
+
+
+def compare(space: Space, values: Floats) -> None:
+    """Refuse a requirement that no row (n, features) keeps, and warn of formulas that rows don't.
+
+    What a person's value differs from its formula by is carried along, so a column that follows
+    another rule still gives valid rows; but it's likely that the formula is wrong.
+    """
+    requirements = space.requirements
+    kept = requirements.hold(values, values).any(axis=0)
+    for part, held in zip(requirements.parts, kept, strict=True):
+        if not held:
+            raise SchemaError(
+                f"None of the {len(values):,} reference rows keeps the requirement "
+                f"{part.formula.text}. Is it the wrong way round, or in another unit?"
+            )
+    worked = space.links.worked_out(values)
+    for d, f in enumerate(space.links.derived):
+        off = np.abs(values[:, f] - worked[:, d])
+        known = off[np.isfinite(off)]
+        apart = known > _tolerance(space, f) + SAME * np.abs(values[np.isfinite(off), f])
+        if apart.any():
+            warnings.warn(
+                _differs(space.schema.features[f], known[apart], len(known)),
+                TableWarning,
+                stacklevel=4,
+            )
+
+
+def _tolerance(space: Space, f: int) -> float:
+    """How far rounding alone may take a value from its formula."""
+    return float(space.grid.steps[f]) / 2
+
+
+def _differs(feature: Feature, off: Floats, rows: int) -> str:
+    return (
+        f"{feature.name!r} differs from its formula in {len(off):,} of {rows:,} reference rows, by "
+        f"{plain(float(np.median(off)))} in the middle and {plain(float(off.max()))} at most. What "
+        "a person's own value differs by is carried along."
+    )
