@@ -22,10 +22,12 @@ def test_the_tree_drawn_at_the_top_is_the_tree_there_is():
     assert drawn == [kind.__name__ for kind in everything_raised()]
 
 
-def test_frame_errors_hang_where_they_are_drawn():
-    under_frames = re.findall(r"^│   [├└]── (\w+)", errors.__doc__ or "", flags=re.MULTILINE)
-    children = [kind.__name__ for kind in errors.FrameError.__subclasses__()]
-    assert under_frames == children
+@pytest.mark.parametrize("parent", [errors.SchemaError, errors.FrameError])
+def test_errors_below_another_hang_where_they_are_drawn(parent: type):
+    drawn = re.search(rf"^├── {parent.__name__}\b.*\n((?:│   .*\n)*)", errors.__doc__ or "", re.M)
+    assert drawn is not None
+    below = re.findall(r"^│   [├└]── (\w+)", drawn[1], flags=re.MULTILINE)
+    assert below == [kind.__name__ for kind in parent.__subclasses__()]
 
 
 @pytest.mark.parametrize("kind", everything_raised(), ids=lambda kind: kind.__name__)

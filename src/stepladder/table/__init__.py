@@ -1,9 +1,16 @@
 """What a row is.
 
-feature.py   one column: what it holds, and how it may change
-schema.py    the features of a table, guessed, written down and read back
-space.py     rows ⇄ encoded points
-feasible.py  all rows that one person could become
-frames.py    the border: pandas, polars and PyArrow
-amounts.py   a value as people write it
+kind.py         what the kinds of features share
+reach.py        how far from today's value a plan may go
+formula.py      what derived features and requirements are written in
+grammar.py      how such a formula is read
+derived.py      a feature that is worked out from others
+feature.py      one column: what it holds, and how it may change
+schema.py       the features of a table, guessed, written down and read back
+schema_file.py  a schema in YAML: what it says, and where a mistake is
+allowed.py      what may be asked of a person, in short words
+space.py        rows ⇄ encoded points
+feasible.py     all rows that one person could become
+frames.py       the border: pandas, polars and PyArrow
+amounts.py      a value as people write it
 """
