@@ -12,7 +12,7 @@ import stepladder as sl
 from stepladder import markup
 from stepladder.audit import audit
 from stepladder.methods.step.why import why_not
-from stepladder.table.schema import allowed
+from stepladder.table.allowed import allowed
 from stepladder.words import plans as words
 
 SPOKEN = sl.Schema(

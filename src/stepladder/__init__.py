@@ -16,7 +16,7 @@ from stepladder.privacy.pay import PayOnce, PayPerDirection
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table.feasible import Feasible, Violation
-from stepladder.table.feature import Categorical, Change, Numeric, Ordinal
+from stepladder.table.feature import Categorical, Change, Derived, Numeric, Ordinal
 from stepladder.table.schema import Schema
 from stepladder.table.space import Space
 
@@ -28,6 +28,7 @@ __all__ = [
     "BudgetError",
     "Categorical",
     "Change",
+    "Derived",
     "Feasible",
     "Goal",
     "Method",

@@ -27,7 +27,8 @@ What goes wrong for one person in an otherwise good call isn't an error but an `
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -41,6 +42,25 @@ class ParameterError(StepladderError, ValueError):
 
 class SchemaError(StepladderError, ValueError):
     """The schema contradicts itself, or its file can't be read."""
+
+    def __init__(self, message: str, *at: str | int) -> None:
+        """`at` is where in the schema it's wrong: the keys and indices that lead there."""
+        super().__init__(message)
+        self.at = at
+
+    @staticmethod
+    @contextmanager
+    def within(*at: str | int) -> Iterator[None]:
+        """What goes wrong inside goes wrong at this place of the schema."""
+        try:
+            yield
+        except SchemaError as error:
+            error.at = (*at, *error.at)
+            raise
+
+
+class FormulaError(SchemaError):
+    """A formula can't be read, or doesn't fit the features."""
 
 
 class FormulaError(SchemaError):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stepladder.numbers import exact
-from stepladder.table.feature import Feature, Numeric
+from stepladder.table.feature import Derived, Feature, Numeric
 
 NO_VALUE = "not given"
 
@@ -59,7 +59,7 @@ def amount(feature: Feature, v: Any) -> tuple[str, str]:
         return "yes" if v else "no", ""
     if not isinstance(v, int | float):
         return str(v), ""
-    if not isinstance(feature, Numeric):
+    if not isinstance(feature, Numeric | Derived):
         return exact(v, apart=False), ""
     sign = "−" if v < 0 else ""
     counted = _multiplied(abs(v), 100 if feature.percent else feature.times)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import inspect
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -24,48 +25,111 @@ from stepladder.errors import (
     nearest,
 )
 from stepladder.files import replacing
-from stepladder.table import frames
-from stepladder.table.amounts import amount, value
-from stepladder.table.feature import Bounds, Categorical, Change, Feature, Level, Numeric, Ordinal
+from stepladder.table import frames, schema_file
+from stepladder.table.allowed import allowed, called, may_change
+from stepladder.table.derived import Worked, in_working_order
+from stepladder.table.feature import (
+    Bounds,
+    Categorical,
+    Change,
+    Derived,
+    Feature,
+    Level,
+    Numeric,
+    Ordinal,
+)
+from stepladder.table.formula import Bound, Formula
 from stepladder.table.frames import Frame
 
-_KINDS: dict[str, type[Numeric] | type[Ordinal] | type[Categorical]] = {
+_KINDS: dict[str, type[Numeric] | type[Ordinal] | type[Categorical] | type[Derived]] = {
     "numeric": Numeric,
     "ordinal": Ordinal,
     "categorical": Categorical,
+    "derived": Derived,
 }
+
+_KEYS = ("features", "require")
+"""The keys of a schema's file."""
+
 
 FEW_DECIMALS = 4
 """Up to how many decimals a column is taken to mean them."""
 
-MOST_LEVELS = 8
-"""How many levels of a feature a notebook shows."""
-
 
 @dataclass(frozen=True, repr=False)
 class Schema:
-    """The features of a table, in order: a frozen value that can be written to YAML and back."""
+    """The features of a table, in order: a frozen value that can be written to YAML and back.
+
+    `require` are requirements between features, such as "loan <= price", that every row of every
+    step keeps; they're written as the formulas of derived features are.
+    """
 
     features: tuple[Feature, ...]
+    require: tuple[str, ...]
 
-    def __init__(self, features: Iterable[Feature]) -> None:
+    def __init__(self, features: Iterable[Feature], require: Iterable[str] = ()) -> None:
         features = tuple(features)
         for feature in features:
-            if not isinstance(feature, Numeric | Ordinal | Categorical):
+            if not isinstance(feature, Numeric | Ordinal | Categorical | Derived):
                 raise SchemaError(
-                    "A schema is a list of Numeric, Ordinal and Categorical features; "
+                    "A schema is a list of Numeric, Ordinal, Categorical and Derived features; "
                     f"got {feature!r} ({type(feature).__name__})."
                 )
         if not features:
             raise SchemaError("A schema needs at least one feature; got none.")
         for what, names in (
-            ("feature", [f.name for f in features]),
-            ("column", [c for f in features for c in f.columns]),
+            ("feature", [(f.name, i) for i, f in enumerate(features)]),
+            ("column", [(c, i) for i, f in enumerate(features) for c in f.columns]),
         ):
-            twice = [name for name, count in Counter(names).items() if count > 1]
+            twice = [name for name, count in Counter(n for n, _ in names).items() if count > 1]
             if twice:
-                raise SchemaError(f"The schema names the {what} {twice[0]!r} more than once.")
+                last = max(i for name, i in names if name == twice[0])
+                raise SchemaError(
+                    f"The schema names the {what} {twice[0]!r} more than once.", "features", last
+                )
         object.__setattr__(self, "features", features)
+        with SchemaError.within("require"):
+            object.__setattr__(self, "require", _texts(require))
+        self._check_formulas()
+        object.__setattr__(self, "_derived", in_working_order(features))
+
+    def _check_formulas(self) -> None:
+        """Refuse a formula or a requirement that can't be worked out for a row."""
+        for i, feature in enumerate(self.features):
+            if isinstance(feature, Derived) and (formula := feature.parsed) is not None:
+                with SchemaError.within("features", i, "formula"):
+                    if bound := self._bound(formula, f"The formula of {feature.name!r}"):
+                        feature.check_result(bound)
+        for i, text in enumerate(self.require):
+            with SchemaError.within("require", i):
+                self._check_requirement(text)
+
+    def _bound(self, formula: Formula, of: str) -> Bound | None:
+        """A formula for rows of this schema; None as long as it needs levels that aren't known."""
+        used = formula.names | formula.before
+        if all(f.levels for f in self.features if f.name in used and isinstance(f, Categorical)):
+            return formula.bind(self.names, self.levels)
+        for name in sorted(used.difference(self.names)):
+            raise SchemaError(
+                f"{of} names {name!r}, which is no feature of the schema."
+                f"{nearest(name, self.names)} It has {listing(self.names)}."
+            )
+        return None
+
+    def _check_requirement(self, text: str) -> None:
+        of = f"The requirement {text!r}"
+        formula = Formula.parse(text, "The requirement")
+        bound = self._bound(formula, of)
+        if not formula.names:
+            raise SchemaError(
+                f"{of} reads no feature that a plan could change. Name one, as in 'loan <= price'."
+            )
+        if bound is not None and bound.kind != "truth":
+            what = "text" if bound.kind == "text" else "a number"
+            raise SchemaError(
+                f"{of} gives {what}, not yes or no. Compare it with something, as in "
+                "'loan <= price'."
+            )
 
     def __len__(self) -> int:
         return len(self.features)
@@ -74,14 +138,16 @@ class Schema:
         return self.features[self.position(name)]
 
     def __repr__(self) -> str:
-        return "Schema([\n" + "".join(f"    {f!r},\n" for f in self.features) + "])"
+        require = f", require={list(self.require)!r}" if self.require else ""
+        return "Schema([\n" + "".join(f"    {f!r},\n" for f in self.features) + f"]{require})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        rows = [(f.name, _called(f), f.kind, f.change.value, allowed(f)) for f in self.features]
+        rows = [(f.name, called(f), f.kind, may_change(f), allowed(f)) for f in self.features]
         return markup.block(
             f"Schema of {len(self)} features",
             markup.table(["feature", "called", "kind", "may change", "allowed"], rows),
+            *(markup.paragraph(f"Every row keeps: {text}") for text in self.require),
         )
 
     @property
@@ -95,8 +161,29 @@ class Schema:
 
     @property
     def levels(self) -> dict[str, tuple[Level, ...]]:
-        """The levels that each ordinal and category declares; none for one that doesn't."""
-        return {f.name: f.levels or () for f in self.features if not isinstance(f, Numeric)}
+        """The levels that each ordinal and category declares; none for one that doesn't.
+
+        A derived feature is among them if it gives text.
+        """
+        return {
+            f.name: f.levels or ()
+            for f in self.features
+            if not isinstance(f, Numeric) and not (isinstance(f, Derived) and f.levels is None)
+        }
+
+    @property
+    def derived(self) -> tuple[Derived, ...]:
+        """The derived features, in an order in which each can be worked out."""
+        found: tuple[Derived, ...] = self._derived  # type: ignore[attr-defined]  # set when made
+        return found
+
+    def with_levels(self, learned: Mapping[str, Sequence[Level]]) -> Schema:
+        """The same schema with levels that a table was seen to have, checked against every rule."""
+        features = (
+            f.but(levels=learned[f.name]) if isinstance(f, Categorical) and f.name in learned else f
+            for f in self.features
+        )
+        return Schema(features, self.require)
 
     def set_aside(self, columns: Iterable[str]) -> tuple[str, ...]:
         """Those of a table's columns that no feature uses."""
@@ -118,10 +205,10 @@ class Schema:
 
         What was planned or saved under one schema holds under any other with the same rules.
         """
-        return Schema(feature.rules for feature in self.features)
+        return Schema((feature.rules for feature in self.features), self.require)
 
     def differs_in(self, fitted: Schema) -> str | None:
-        """The first feature on which a fitted schema differs; None if there's none.
+        """The first feature on which a fitted schema differs, or "require"; None if there's none.
 
         Words such as labels and units play no part. A category whose levels are undeclared here
         agrees with any levels that were learned.
@@ -130,14 +217,12 @@ class Schema:
             return next(iter(set(self.names) ^ set(fitted.names)))
         for feature in self.features:
             other = fitted[feature.name]
-            undeclared = isinstance(feature, Categorical) and feature.levels is None
-            if undeclared and isinstance(other, Categorical):
-                agrees = feature.change is other.change
-            else:
-                agrees = feature.rules == other.rules
-            if not agrees:
+            mine, theirs = feature.rules.settings, other.rules.settings
+            if isinstance(feature, Categorical) and feature.levels is None:
+                theirs.pop("levels", None)
+            if feature.kind != other.kind or mine != theirs:
                 return feature.name
-        return None
+        return None if self.require == fitted.require else "require"
 
     # ---- guessing -------------------------------------------------------------------------
 
@@ -154,6 +239,8 @@ class Schema:
         integer: Iterable[str] = (),
         bounds: Mapping[str, Bounds] | None = None,
         onehot: Mapping[str, Sequence[str]] | None = None,
+        derived: Mapping[str, Worked] | None = None,
+        require: Iterable[str] = (),
     ) -> Schema:
         """A schema guessed from a frame's dtypes, and safely.
 
@@ -164,16 +251,18 @@ class Schema:
         as many decimals as the column has, if those are few (`FEW_DECIMALS`). How many different
         values a numeric column holds plays no part. What a person can't change can't be guessed:
         name it in `never`, `increase` and `decrease`. `onehot` names groups of 0/1 columns that
-        hold one category, such as `{"job": ["job_clerk", "job_smith"]}`.
+        hold one category, such as `{"job": ["job_clerk", "job_smith"]}`, and `derived` the columns
+        that follow from others, such as `{"ltv": "loan / price"}`.
         """
         table = frames.read(frame)
         ordinal, bounds, onehot = dict(ordinal or {}), dict(bounds or {}), dict(onehot or {})
+        derived = dict(derived or {})
         change = _changes(never=never, increase=increase, decrease=decrease)
         categorical = _listed("categorical", categorical)
         integer = _listed("integer", integer)
         grouped = {column: group for group, columns in onehot.items() for column in columns}
         names = list(dict.fromkeys(grouped.get(c, c) for c in table.columns))
-        for asked in (change, ordinal, categorical, integer, bounds):
+        for asked in (change, ordinal, categorical, integer, bounds, derived):
             for name in asked:
                 if name not in names:
                     raise ColumnError(
@@ -186,6 +275,13 @@ class Schema:
                     f"The frame has no column {column!r}.{nearest(column, table.columns)}"
                 )
 
+        for name in derived:
+            if name in {**change, **ordinal, **bounds, **onehot} or name in categorical:
+                raise SchemaError(
+                    f"{name!r} is derived, so it follows from other features. Leave it out of "
+                    "everything but derived and integer."
+                )
+
         def guess(name: str) -> Feature:
             how = change.get(name, Change.ANY)
             if name in onehot:
@@ -193,22 +289,28 @@ class Schema:
             if name in ordinal:
                 return Ordinal(name, levels=ordinal[name], change=how)
             column = table[name]
-            if name not in categorical and (levels := frames.order(table, name)) is not None:
-                _refuse_odd(levels, name)
-                return Ordinal(name, levels=levels, change=how)
             loose = column.dtype == nw.Object and _all_numbers(column)
-            if name in categorical or not (column.dtype.is_numeric() or loose):
-                return Categorical(name, levels=_guessed_levels(column, name), change=how)
+            is_number = column.dtype.is_numeric() or loose
             whole = name in integer or column.dtype.is_integer() or (loose and _all_whole(column))
             ends, decimals = bounds.get(name, (None, None)), None
-            if not whole:
+            if is_number and not whole:
                 decimals = _few_decimals(frames.numbers(column, name), ends)
+            if name in derived:
+                levels = None if is_number else _guessed_levels(column, name)
+                if levels is not None and {type(level) for level in levels} == {bool}:
+                    levels = None  # a formula gives truths as they are
+                return Derived(name, derived[name], levels=levels, integer=whole, decimals=decimals)
+            if name not in categorical and (ladder := frames.order(table, name)) is not None:
+                _refuse_odd(ladder, name)
+                return Ordinal(name, levels=ladder, change=how)
+            if name in categorical or not is_number:
+                return Categorical(name, levels=_guessed_levels(column, name), change=how)
             return Numeric(name, bounds=ends, integer=whole, decimals=decimals, change=how)
 
-        guessed = cls(guess(name) for name in names)
+        guessed = cls((guess(name) for name in names), require)
         for setting, asked in (("bounds", bounds), ("integer", integer)):
             for name in asked:
-                if not isinstance(guessed[name], Numeric):
+                if not isinstance(guessed[name], Numeric | Derived):
                     raise SchemaError(
                         f"{setting} is for numbers, but {name!r} is {guessed[name].kind}. Leave it "
                         f"out of {setting}, or pass a column of numbers."
@@ -219,16 +321,34 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values only, as they are in the YAML file."""
-        return {"features": [{"name": f.name, "kind": f.kind, **f.settings} for f in self.features]}
+        for feature in self.derived:
+            if not isinstance(feature.formula, str):
+                raise SchemaError(
+                    f"The derived feature {feature.name!r} is worked out by a function, which no "
+                    "file can hold. Write it as a formula in text, such as 'loan / price'."
+                )
+        features = [{"name": f.name, "kind": f.kind, **f.settings} for f in self.features]
+        require = {"require": list(self.require)} if self.require else {}
+        return {"features": features, **require}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Schema:
         if not isinstance(content, Mapping) or not isinstance(content.get("features"), list):
             raise SchemaError(
-                "A schema file holds a list under the key 'features', such as\n"
-                "features:\n- name: income\n  kind: numeric"
+                "A schema file holds a list under the key 'features', such as "
+                "features: [{name: income, kind: numeric}].",
+                "features",
             )
-        return cls(_feature_from(entry, i) for i, entry in enumerate(content["features"], 1))
+        for key in content:  # others may hold what features share
+            if key not in _KEYS and (meant := nearest(key, _KEYS)):
+                raise SchemaError(
+                    f"The schema has an unknown key {key!r}.{meant}", schema_file.Key(key)
+                )
+        features = []
+        for i, entry in enumerate(content["features"]):
+            with SchemaError.within("features", i):
+                features.append(_feature_from(entry, i + 1))
+        return cls(features, content.get("require") or ())
 
     def save(self, path: str | Path) -> None:
         import yaml  # only schemas on disk need it
@@ -248,52 +368,11 @@ class Schema:
             raise SchemaError(f"There is no schema file at {str(path)!r}.") from None
         except UnicodeDecodeError as error:
             raise SchemaError(f"{path}: not UTF-8 text: {error}. Save it as UTF-8.") from error
-        content = _from_yaml(text, path)
+        content, root = schema_file.read(text, path)
         try:
             return cls.from_dict(content)
         except SchemaError as error:
-            raise SchemaError(f"{path}: {error}") from error
-
-
-def _called(feature: Feature) -> str:
-    """What people call a feature, and its changes where they have a name of their own."""
-    changes = [getattr(feature, way, "") for way in ("rise", "fall")]
-    return "; ".join([feature.label, *(f"“{change}”" for change in changes if change)])
-
-
-def allowed(feature: Feature) -> str:
-    """What a feature's values can be, in short.
-
-    >>> allowed(Numeric("income", bounds=(0, None), integer=True, unit="$ a month"))
-    'from $0 a month, in steps of $1'
-    """
-    if not isinstance(feature, Numeric):
-        levels = [value(feature, level) for level in feature.levels or ()]
-        words = _few(levels, " < " if feature.ordered else ", ") or "the levels of the table"
-        if feature.columns != (feature.name,):
-            words += f"; columns: {_few(feature.columns, ', ')}"
-        return words
-    unit = f" ({feature.unit})" if feature.unit else ""
-    words = _range(feature, *feature.bounds) or f"any number{unit}"
-    if feature.most_decimals is not None:
-        words += f", in steps of {amount(feature, 10**-feature.most_decimals)[0]}"
-    if feature.typical is not None:
-        words += f"; typical: {_range(feature, *feature.typical)}"
-    return words
-
-
-def _few(items: Sequence[str], between: str) -> str:
-    rest = len(items) - MOST_LEVELS
-    return between.join(items[:MOST_LEVELS]) + (f", … ({rest} more)" if rest > 0 else "")
-
-
-def _range(feature: Numeric, low: float | None, high: float | None) -> str:
-    """Two ends in words; empty if both are open."""
-    if low is None:
-        return "" if high is None else f"up to {value(feature, high)}"
-    if high is None:
-        return f"from {value(feature, low)}"
-    return f"{amount(feature, low)[0]} to {value(feature, high)}"
+            raise SchemaError(f"{path}{schema_file.position(root, error.at)}: {error}") from error
 
 
 def seen_levels(values: Iterable[Any]) -> tuple[Level, ...]:
@@ -372,57 +451,6 @@ def _changes(**named: Iterable[str]) -> dict[str, Change]:
     return change
 
 
-def _from_yaml(text: str, path: str | Path) -> Any:
-    """What YAML says, in which no key appears twice: neither of two rules is dropped silently."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """Refuses a key that appears twice, and says where a value can't be read."""
-
-        def compose_mapping_node(self, anchor: Any) -> Any:
-            node, seen = super().compose_mapping_node(anchor), set[tuple[str, str]]()
-            for key, _ in node.value:
-                if (key.tag, str(key.value)) in seen:
-                    raise yaml.MarkedYAMLError(
-                        problem=f"{key.value!r} appears here a second time; keep one of the two",
-                        problem_mark=key.start_mark,
-                    )
-                seen.add((key.tag, str(key.value)))
-            return node
-
-        def construct_object(self, node: Any, deep: bool = False) -> Any:
-            try:
-                return super().construct_object(node, deep)
-            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-                raise yaml.MarkedYAMLError(
-                    problem=f"{str(node.value)[:40]!r} can't be read as what it looks like "
-                    f"({error}); put it in quotes if it's text",
-                    problem_mark=node.start_mark,
-                ) from error
-
-    where = ""
-    try:
-        return yaml.load(text, Loader)
-    except yaml.reader.ReaderError as error:
-        before = text[: error.position]
-        where = _position(before.count("\n"), len(before) - before.rfind("\n") - 1)
-        raise SchemaError(
-            f"{path}{where}: the character U+{error.character:04X} can't be in YAML. Delete it."
-        ) from error
-    except RecursionError:
-        raise SchemaError(f"{path}: not YAML of a schema: it's nested too deeply.") from None
-    except yaml.YAMLError as error:
-        if mark := getattr(error, "problem_mark", None):
-            where = _position(mark.line, mark.column)
-        problem = getattr(error, "problem", None) or error
-        raise SchemaError(f"{path}{where}: not YAML: {problem}.") from error
-
-
-def _position(line: int, column: int) -> str:
-    """Where something is in a file, counted from 0 here and from 1 by people."""
-    return f", line {line + 1}, column {column + 1}"
-
-
 def _feature_from(entry: Any, number: int) -> Feature:
     if not isinstance(entry, Mapping) or "name" not in entry:
         raise SchemaError(f"Feature {number} of the file has no name; got {entry!r}.")
@@ -430,13 +458,36 @@ def _feature_from(entry: Any, number: int) -> Feature:
     name, kind = settings.pop("name"), settings.pop("kind", None)
     if not isinstance(kind, str) or kind not in _KINDS:
         raise SchemaError(
-            f"Feature {name!r} has the kind {kind!r}; expected one of {listing(_KINDS)}."
+            f"Feature {name!r} has the kind {kind!r}; expected one of {listing(_KINDS)}.", "kind"
         )
-    known = [field.name for field in fields(_KINDS[kind]) if field.name != "name"]
+    if kind == "derived" and "formula" not in settings:
+        raise SchemaError(
+            f"Feature {name!r} is derived, so it needs a formula, such as formula: loan / price."
+        )
+    taken = list(inspect.signature(_KINDS[kind]).parameters)
+    known = [f.name for f in fields(_KINDS[kind]) if f.name in taken and f.name != "name"]
     for setting in settings:
-        if setting not in known:
+        if setting not in taken:
             raise SchemaError(
                 f"Feature {name!r} has an unknown setting {setting!r}.{nearest(setting, known)} "
-                f"A {kind} feature knows {', '.join(known)}."
+                f"A {kind} feature knows {', '.join(known)}.",
+                schema_file.Key(setting),
             )
     return _KINDS[kind](name, **settings)
+
+
+def _texts(require: Any) -> tuple[str, ...]:
+    """Requirements as they were given."""
+    if isinstance(require, str):
+        raise SchemaError(f"require must be a list of texts: require=[{require!r}].")
+    texts = tuple(require) if isinstance(require, Iterable) else None
+    if texts is None or isinstance(require, Mapping):
+        raise SchemaError(
+            f"require must be a list of texts such as 'loan <= price', got {require!r}."
+        )
+    for i, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise SchemaError(
+                f"A requirement must be text such as 'loan <= price', got {text!r}.", i
+            )
+    return texts

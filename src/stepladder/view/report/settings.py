@@ -11,9 +11,9 @@ from stepladder.errors import ParameterError
 from stepladder.numbers import MISSING
 from stepladder.result.provenance import data_hash, model_hash, schema_hash
 from stepladder.result.recourse import Recourse
-from stepladder.table.feature import Change, Feature, Numeric
+from stepladder.table.allowed import allowed, terms
+from stepladder.table.feature import Categorical, Change, Derived, Feature, Ordinal
 from stepladder.table.frames import Frame
-from stepladder.table.schema import allowed
 from stepladder.view.page import PageTable
 from stepladder.words import plans as words
 
@@ -22,9 +22,15 @@ CHANGES = {
     Change.INCREASE: "may only rise",
     Change.DECREASE: "may only fall",
     Change.NEVER: "never",
+    Change.TIME: "with time",
 }
 
-KINDS = {"numeric": "a number", "ordinal": "levels in order", "categorical": "one of several"}
+KINDS = {
+    "numeric": "a number",
+    "ordinal": "levels in order",
+    "categorical": "one of several",
+    "derived": "worked out",
+}
 
 REFERENCE = {
     "rows": "Reference rows",
@@ -97,17 +103,26 @@ def _plainly(value: Any) -> str:
 def rules(result: Recourse) -> PageTable:
     """The schema: what may change, and how."""
     rows = [
-        (f.label, f.name, KINDS[f.kind], CHANGES[f.change], _allowed(f))
+        (
+            f.label,
+            f.name,
+            KINDS[f.kind],
+            "with others" if isinstance(f, Derived) else CHANGES[f.change],
+            _allowed(f),
+        )
         for f in result.space.schema.features
     ]
+    require = result.space.schema.require
     return PageTable(
         "The schema: what may change, and how",
         ("What", "Column", "Kind", "May change", "Values allowed"),
         tuple(rows),
+        note=f"Every row keeps: {'; '.join(require)}." if require else "",
     )
 
 
 def _allowed(feature: Feature) -> str:
-    if isinstance(feature, Numeric):
+    if not isinstance(feature, Ordinal | Categorical):
         return allowed(feature)
-    return ", ".join(words.value(feature, level) for level in feature.levels or ()) or MISSING
+    levels = ", ".join(words.value(feature, level) for level in feature.levels or ()) or MISSING
+    return "; ".join([levels, *terms(feature)])
