@@ -15,10 +15,11 @@ from stepladder.privacy.accountant import Budget
 from stepladder.privacy.pay import PayOnce, PayPerDirection
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
-from stepladder.table.feasible import Feasible, Violation
+from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Categorical, Change, Derived, Numeric, Ordinal
 from stepladder.table.schema import Schema
 from stepladder.table.space import Space
+from stepladder.table.violations import Violation
 
 __version__ = "0.1.0"
 

@@ -63,8 +63,8 @@ class FormulaError(SchemaError):
     """A formula can't be read, or doesn't fit the features."""
 
 
-class FormulaError(SchemaError):
-    """A formula can't be read, or doesn't fit the features."""
+class TableWarning(UserWarning):
+    """A table works, but isn't quite what its schema says: the schema may be wrong."""
 
 
 class FrameError(StepladderError, ValueError):

@@ -15,7 +15,7 @@ from stepladder.metrics import each
 from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome
 from stepladder.result.recourse import Recourse
-from stepladder.table.feasible import Feasible, allowed
+from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Mask
 
 
@@ -36,7 +36,7 @@ def valid(result: Recourse, scorer: Scorer) -> Mask:
     """(n, k) which paths are valid."""
     space, k = result.space, len(result.routes[0]) if result.routes else 0
     flat = [path for routes in result.routes for path in routes]
-    seen = [allowed(space, path.values) for path in flat]
+    seen = [space.grid.nearest(path.values) for path in flat]
     reached = [i for i, path in enumerate(flat) if path.outcome is Outcome.REACHED]
     start = np.array([flat[i].values[0] for i in reached]).reshape(-1, len(space.schema))
     feasible = Feasible.around(space, start)  # of the others some have no valid row to be around

@@ -269,7 +269,7 @@ class Inputs:
         there may be more of them than memory has room for. Where invalid rows are outcomes, only
         what concerns all rows is refused.
         """
-        from stepladder.table.feasible import check_bounds
+        from stepladder.table.faults import check_bounds
 
         table, hashes = self.waiting, []
         assert table is not None

@@ -16,6 +16,7 @@ requirements.py  what a row has to keep to beyond each feature's own rules
 space.py         rows ⇄ encoded points
 personal.py      what single people have locked, and limits of their own
 mend.py          rows brought to keep requirements
+violations.py    rules that rows break, in words
 feasible.py      all rows that one person could become
 faults.py        what is wrong with a person's own row
 agreement.py     whether a reference table agrees with its schema

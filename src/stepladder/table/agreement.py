@@ -22,9 +22,8 @@ def compare(space: Space, values: Floats) -> None:
     another rule still gives valid rows; but it's likely that the formula is wrong.
     """
     requirements = space.requirements
-    kept = requirements.hold(values, values).any(axis=0)
-    for part, held in zip(requirements.parts, kept, strict=True):
-        if not held:
+    for part in requirements.parts:
+        if len(values) and not part.holds(values, values).any():
             raise SchemaError(
                 f"None of the {len(values):,} reference rows keeps the requirement "
                 f"{part.formula.text}. Is it the wrong way round, or in another unit?"

@@ -11,43 +11,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.errors import ParameterError
-from stepladder.numbers import plain
 from stepladder.table import frames
 from stepladder.table.faults import check_bounds
-from stepladder.table.derived import Derived
-from stepladder.table.feature import Categorical, Change, Feature, Numeric
+from stepladder.table.feature import Categorical, Numeric
 from stepladder.table.frames import Frame
-from stepladder.table.grid import bounds_of
 from stepladder.table.links import changed
 from stepladder.table.mend import mended
 from stepladder.table.personal import Limits, Locked, limit_arrays, locked_mask
 from stepladder.table.requirements import Part, Requirements
 from stepladder.table.space import Floats, Mask, Space
+from stepladder.table.violations import Violation, violations
 
 Ends = tuple[Floats, Floats]
 """The lowest and the highest values, two (n, features)."""
 
 NO_REQUIREMENTS = Requirements(())
-
-
-@dataclass(frozen=True)
-class Violation:
-    """One feature of one row that the person couldn't have changed that way, or one requirement."""
-
-    row: Any
-    feature: str
-    rule: str
-    before: Any
-    after: Any
-
-    def __str__(self) -> str:
-        return f"{self.feature} {self.rule}: {self.before!r} became {self.after!r} (row {self.row})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +99,7 @@ class Feasible:
                 lower[:, f] = np.fmax(lower[:, f], grid.inside(f, low, 1.0))
                 upper[:, f] = np.fmin(upper[:, f], grid.inside(f, high, -1.0))
         for ends, side, way in zip(limits or (), (lower, upper), (1.0, -1.0), strict=False):
-            for f in np.flatnonzero(np.isfinite(ends).any(axis=0)):
+            for f in np.flatnonzero(np.isfinite(ends).any(axis=0)).tolist():
                 narrower = np.fmax if way > 0 else np.fmin
                 side[:, f] = narrower(side[:, f], grid.inside(f, ends[:, f], way))
         nothing = fixed | (lower > upper) | (np.isnan(start) & ~space.fillable)
@@ -242,29 +225,7 @@ class Feasible:
 
     def check(self, frame: Frame) -> list[Violation]:
         """Every rule that the rows of `frame` break, by name; empty if none."""
-        rows = self._fits(self.space.read(frame, allow_missing=True))
-        start = np.broadcast_to(self.start, rows.shape)
-        labels, found = frames.labels(frame), []
-        for row, f in np.argwhere(self.broken(rows)):
-            feature = self.space.schema.features[f]
-            rule = self._rule(feature, int(f), start[row], rows[row])
-            before, after = (self.space.shown(int(f), v[row, f]) for v in (start, rows))
-            found.append(Violation(labels[row], feature.name, rule, before, after))
-        requirements = self.space.requirements
-        kept = requirements.kept(rows, self.start, self.kept_today)
-        for row, p in np.argwhere(~kept):
-            part = requirements.parts[p]
-            names, before, after = (
-                tuple(cell(int(f)) for f in part.features)
-                for cell in (
-                    self.space.schema.names.__getitem__,
-                    lambda f, row=row: self.space.shown(f, start[row, f]),
-                    lambda f, row=row: self.space.shown(f, rows[row, f]),
-                )
-            )
-            rule = f"must keep {part.formula.text}"
-            found.append(Violation(labels[row], ", ".join(names), rule, before, after))
-        return found
+        return violations(self, self._fits(self.space.read(frame, allow_missing=True)), frame)
 
     def breaks(self, rows: Floats) -> list[str]:
         """The features whose rules, and the requirements that, some of the rows break."""
@@ -278,13 +239,13 @@ class Feasible:
     def missed(self, rows: Floats) -> list[Part]:
         """The parts of requirements that some of the rows break."""
         requirements = self.space.requirements
-        kept = requirements.kept(rows, self.start, self.kept_today).all(axis=0)
-        return [part for part, held in zip(requirements.parts, kept, strict=True) if not held]
+        kept = requirements.kept(rows, self.start, self.kept_today)
+        return [requirements.parts[p] for p in np.flatnonzero(~kept.all(axis=0))]
 
     def refused(self, rows: Floats) -> list[Part]:
         """The parts of the policy that some of the rows break."""
-        kept = self.policy.hold(rows, self.start).all(axis=0)
-        return [part for part, held in zip(self.policy.parts, kept, strict=True) if not held]
+        kept = self.policy.hold(rows, self.start)
+        return [self.policy.parts[p] for p in np.flatnonzero(~kept.all(axis=0))]
 
     def blocked_by(self, frame: Frame) -> list[tuple[str, ...]]:
         """For each row of `frame`, the features whose rules keep a person from becoming it."""
@@ -293,36 +254,6 @@ class Feasible:
         stopped = (rows < lower) | (rows > upper) | self.space.hops.broken(rows, self.start)
         names = np.array(self.space.schema.names, dtype=object)
         return [tuple(names[row & ~self.space.links.linked]) for row in stopped]
-
-    def _rule(self, feature: Feature, f: int, start: Floats, row: Floats) -> str:
-        """The rule that a change breaks, in words."""
-        before, after = start[f], row[f]
-        if isinstance(feature, Derived):
-            return "doesn't follow from the rest of the row"
-        if feature.change is Change.TIME:
-            return "only grows with the time a plan takes"
-        if feature.change is Change.NEVER:
-            return "never changes"
-        if np.isnan(before):
-            return "has no value, and may not be filled in"
-        if np.isnan(after):
-            return "can't be left empty"
-        if feature.change is Change.INCREASE and after < before:
-            return "may only increase"
-        if feature.change is Change.DECREASE and after > before:
-            return "may only decrease"
-        low, high = bounds_of(feature)
-        if not low <= after <= high:
-            return f"must lie within {plain(low)} and {plain(high)}"
-        if after != self.space.grid.column(f, np.array([after]))[0]:
-            return _grain(feature)
-        if self.space.hops.broken(row[None], start[None])[0, f]:
-            return "can't get to that level"
-        if isinstance(feature, Numeric) and feature.reach is not None:
-            reach = feature.reached(np.array([before]))
-            if not reach[0][0] <= after <= reach[1][0]:
-                return "is out of reach"
-        return "is locked, or beyond this person's limits"
 
     def _fits(self, rows: Floats) -> Floats:
         if len(self) not in (1, len(rows)):
@@ -350,14 +281,3 @@ def _encoded_box(
             low[:, where] = np.where(gap, here[:, where], (lower[:, [f]] - center) / scale)
             high[:, where] = np.where(gap, here[:, where], (upper[:, [f]] - center) / scale)
     return low, high
-
-
-def _grain(feature: Feature) -> str:
-    """What the values of a number have to be, in words."""
-    assert isinstance(feature, Numeric)  # levels outside the list were refused when reading
-    if feature.multiple is not None:
-        return f"must be a multiple of {plain(feature.multiple)}"
-    if feature.most_decimals is not None:
-        decimals = feature.most_decimals
-        return "must be whole" if decimals == 0 else f"has at most {decimals} decimals"
-    return "must be a number that a float32 column can hold"

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.errors import FormulaError, listing, nearest
-from stepladder.table.feature import Level
 from stepladder.table.grammar import ORDER, Tree
+from stepladder.table.kind import Level
 
 Floats = NDArray[np.float64]
 Kind = Literal["number", "truth", "text"]

@@ -35,7 +35,9 @@ class Grid:
         """the features that need a look of their own"""
         bounds = [bounds_of(feature) for feature in schema.features]
         self.lowest, self.highest = (
-            np.array([self.inside(f, np.array([ends[side]]), way)[0] for f, ends in enumerate(bounds)])
+            np.array(
+                [self.inside(f, np.array([ends[side]]), way)[0] for f, ends in enumerate(bounds)]
+            )
             for side, way in ((0, 1.0), (1, -1.0))
         )
         """(features,) the first and the last allowed value within each feature's bounds"""
@@ -43,7 +45,7 @@ class Grid:
     def nearest(self, values: Floats) -> Floats:
         """Each value's nearest allowed one, for complete rows (n, features)."""
         rows = np.where(self._whole, np.rint(values), values)  # the common kinds in one go
-        for f in self._apart:
+        for f in self._apart.tolist():
             rows[:, f] = self.column(f, values[:, f])
         return rows
 

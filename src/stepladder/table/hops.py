@@ -24,8 +24,7 @@ class Hops:
         """by the feature's index, which level (L,) may go to which (L,) in one step"""
         self._reach = {f: _closed(hops) for f, hops in self.allowed.items()}
         self._taken = {
-            f: _taken(reach, ordered=schema.features[f].ordered)
-            for f, reach in self._reach.items()
+            f: _taken(reach, ordered=schema.features[f].ordered) for f, reach in self._reach.items()
         }
         self._chains = dict[tuple[int, int, int], tuple[float, ...]]()
 

@@ -18,7 +18,6 @@ from stepladder.errors import SchemaError
 from stepladder.table.derived import Derived
 from stepladder.table.feature import Change
 from stepladder.table.formula import Bound
-
 from stepladder.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class Links:
         return np.asarray(taken.max(axis=1, initial=0.0))
 
     def worked_out(self, values: Floats) -> Floats:
-        """(n, derived) what the formulas say of rows as they stand, today and now being the same."""
+        """(n, derived) what the formulas say of rows as they stand, today being now."""
         found = [work(values, values) for work in self._work]
         return np.stack(found, axis=1) if found else np.empty((len(values), 0))
 

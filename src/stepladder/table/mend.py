@@ -105,7 +105,9 @@ def _moved_one(own: Feasible, rows: Floats, knobs: NDArray[np.intp]) -> Floats:
         enough = _good(few, trial)
         best[going[enough]] = trial[enough]
         high[going[enough]], low[going[~enough]] = middle[enough], middle[~enough]
-    scale = np.array([float(space.scale[space.slices[n]].max(initial=1.0)) for n in space.schema.names])
+    scale = np.array(
+        [float(space.scale[space.slices[n]].max(initial=1.0)) for n in space.schema.names]
+    )
     size = np.nan_to_num(np.abs(best[np.arange(len(best)), knob] - here) / scale[knob], nan=1.0)
     size = np.where(stepped, size, 1.0)
     # A move that mends all comes first, the smallest of them; else one that breaks fewest.
@@ -121,9 +123,7 @@ def _missed(own: Feasible, rows: Floats) -> NDArray[np.int64]:
     """(n,) how many conditions rows break."""
     requirements = own.space.requirements
     kept = requirements.kept(rows, own.start, own.kept_today)
-    return np.asarray(
-        (~kept).sum(axis=1) + (~own.policy.hold(rows, own.start)).sum(axis=1)
-    )
+    return np.asarray((~kept).sum(axis=1) + (~own.policy.hold(rows, own.start)).sum(axis=1))
 
 
 def _ends(

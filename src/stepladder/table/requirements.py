@@ -56,13 +56,11 @@ class Requirements:
     parts: tuple[Part, ...]
 
     @classmethod
-    def of(cls, texts: Iterable[str], schema: Schema, what: str = "The requirement") -> Requirements:
+    def of(
+        cls, texts: Iterable[str], schema: Schema, what: str = "The requirement"
+    ) -> Requirements:
         return cls(
-            tuple(
-                _part(part, schema)
-                for text in texts
-                for part in Formula.parse(text, what).parts
-            )
+            tuple(_part(part, schema) for text in texts for part in Formula.parse(text, what).parts)
         )
 
     def __len__(self) -> int:

@@ -40,8 +40,8 @@ from stepladder.table.derived import Derived
 from stepladder.table.feature import Categorical, Change, Feature, Numeric, Ordinal
 from stepladder.table.frames import Frame, Template
 from stepladder.table.grid import Grid
-from stepladder.table.links import Links
 from stepladder.table.hops import Hops
+from stepladder.table.links import Links
 from stepladder.table.requirements import Requirements
 from stepladder.table.schema import Schema, seen_levels
 
@@ -271,7 +271,7 @@ class Space:
         built: dict[str, Any] = {}
         for feature in self.schema.features:
             column = values[:, index[feature.name]]
-            if _is_number(feature):
+            if isinstance(feature, Numeric) or feature.levels is None:
                 built[feature.name] = _number_column(template, feature.name, column)
             elif isinstance(feature, Categorical) and feature.onehot:
                 for code, name in enumerate(feature.onehot):
@@ -342,14 +342,10 @@ class Space:
         found = self.schema.features[feature]
         if np.isnan(value):
             return None
-        if not _is_number(found):
-            return (found.levels or ())[int(value)]
-        return int(value) if found.most_decimals == 0 and value == int(value) else float(value)
-
-
-def _is_number(feature: Feature) -> bool:
-    """Whether a feature's values are numbers, not positions of levels."""
-    return isinstance(feature, Numeric) or (isinstance(feature, Derived) and not feature.levels)
+        if not isinstance(found, Numeric) and found.levels is not None:
+            return found.levels[int(value)]
+        whole = self.grid.steps[feature] == 1.0 and value == int(value)
+        return int(value) if whole else float(value)
 
 
 def _width(feature: Feature) -> int:
@@ -427,19 +423,17 @@ def _own_columns(schema: Schema, table: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 
 def _with_levels(schema: Schema, table: nw.DataFrame[Any]) -> Schema:
     """The schema with the levels of every undeclared category filled in."""
-
-    def filled(feature: Feature) -> Feature:
-        if not isinstance(feature, Categorical) or feature.levels is not None:
-            return feature
-        levels = seen_levels(frames.values(table[feature.name]))
-        if not levels:
-            raise MissingValueError(
-                f"Column {feature.name!r} holds no value at all, so its levels can't be learned. "
-                "Give it its levels in the schema."
-            )
-        return Categorical(feature.name, levels=levels, change=feature.change, label=feature.label)
-
-    return Schema(filled(feature) for feature in schema.features)
+    learned = {}
+    for feature in schema.features:
+        if isinstance(feature, Categorical) and feature.levels is None:
+            levels = seen_levels(frames.values(table[feature.name]))
+            if not levels:
+                raise MissingValueError(
+                    f"Column {feature.name!r} holds no value at all, so its levels can't be "
+                    "learned. Give it its levels in the schema."
+                )
+            learned[feature.name] = levels
+    return schema.with_levels(learned)
 
 
 def add_fault(faults: Faults, row: int, sentence: str) -> None:
@@ -451,7 +445,7 @@ def _values(schema: Schema, table: nw.DataFrame[Any], faults: Faults | None = No
     """The values of a table's rows; what is wrong with single ones is an error without `faults`."""
     values = np.empty((len(table), len(schema)))
     for f, feature in enumerate(schema.features):
-        if _is_number(feature):
+        if isinstance(feature, Numeric) or feature.levels is None:
             values[:, f] = _finite(feature, table, faults)
         elif isinstance(feature, Categorical) and feature.onehot:
             values[:, f] = _codes_from_onehot(feature, table, faults)

@@ -26,7 +26,7 @@ from stepladder.result.offer import Offer
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table.amounts import amount, value
-from stepladder.table.feasible import outside_bounds
+from stepladder.table.faults import outside_bounds
 from stepladder.table.feature import Categorical, Feature, Numeric
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Space

@@ -32,7 +32,7 @@ def ranges(space: Space) -> Floats:
     spans = [
         (0.0, len(feature.levels or ()) - 1.0)
         if isinstance(feature, Categorical)
-        else feature.span or (0.0, 0.0)
+        else getattr(feature, "span", None) or (0.0, 0.0)  # what is derived has none
         for feature in space.schema.features
     ]
     return np.array(spans, dtype=np.float64)
@@ -98,7 +98,7 @@ def held(
         centres = centres[np.arange(paths) % len(centres)]  # made-up points may be all alike
         multiplier = pay.for_steps(found.title)
     low, high = ranges(space).T
-    never = [feature.change is Change.NEVER for feature in space.schema.features]
+    never = ~space.links.chosen
     values = np.where(never, positives, np.clip(positives, low, high))
     points = plan.clipped(space.to_points(positives)[:, columns])
     return Held(values, nearest_centre(points, centres), multiplier)
@@ -178,5 +178,4 @@ def _as_values(made: Floats, space: Space) -> Floats:
     points[:, space.changeable] = made
     values = space.to_values(points)
     middles = ranges(space).mean(axis=1)
-    never = [feature.change is Change.NEVER for feature in space.schema.features]
-    return space.grid.nearest(np.where(never, middles, values))
+    return space.links.filled(space.grid.nearest(np.where(space.links.chosen, values, middles)))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepladder.errors import listing
 from stepladder.methods.base import TOO_LATE, Answer, Question, standing
 from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step import finish, refine

@@ -170,9 +170,8 @@ def laid_again(
         np.minimum.accumulate(clipped, axis=1),
     )
     unordered = [isinstance(feature, Categorical) for feature in space.schema.features]
-    unordered = unordered | np.isnan(start)
     there = np.logical_or.accumulate(rows == end, axis=1)  # a level is there or not yet
-    laid = np.where(unordered, np.where(there, end, start), laid)
+    laid = np.where(unordered | np.isnan(start), np.where(there, end, start), laid)
     after = np.arange(rows.shape[1]) >= steps[:, None]
     laid = np.where(after[:, :, None], end, laid)
     points = space.to_points(laid.reshape(-1, laid.shape[2])).reshape(*laid.shape[:2], -1)

@@ -154,5 +154,3 @@ def _improved(
         best = np.arange(len(found)), found.argmax(axis=1)
         better[part], gained[part] = many.reshape(*found.shape, -1)[best], found[best]
     return better, gained
-
-

@@ -22,7 +22,7 @@ from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.targets import Targets
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
-from stepladder.table.feature import Categorical, Numeric
+from stepladder.table.feature import Categorical
 from stepladder.table.space import Floats, Mask, Space
 
 NEAR = 2

@@ -25,7 +25,7 @@ def need_care(feasible: Feasible) -> bool:
 
 
 def keeping(feasible: Feasible, trails: list[Floats]) -> list[Floats]:
-    """The rows (steps + 1, features) of p paths, one for each of p people, as steps that keep rules.
+    """The rows (steps + 1, features) of p people's paths, as steps that keep the rules.
 
     The first and the last row of each stay. A path whose level can't get to its own by hops that
     keep the rules is cut before them.
@@ -86,7 +86,7 @@ def _hopping(person: Feasible, rows: Floats) -> Floats:
         if not set(broken.tolist()) & set(on_the_way):
             laid = np.delete(laid, broken, axis=0)
             moved = changed(laid[1:], laid[:-1]).any(axis=1)
-            return laid[np.concatenate([[True], moved])]
+            return np.asarray(laid[np.concatenate([[True], moved])])
     return rows[:1]
 
 

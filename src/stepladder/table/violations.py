@@ -1,0 +1,100 @@
+"""Rules that rows break, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stepladder.numbers import plain
+from stepladder.table import frames
+from stepladder.table.derived import Derived
+from stepladder.table.feature import Change, Numeric
+from stepladder.table.frames import Frame
+from stepladder.table.grid import bounds_of
+from stepladder.table.space import Floats
+
+if TYPE_CHECKING:
+    from stepladder.table.feasible import Feasible
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One feature of one row that the person couldn't have changed that way, or one requirement."""
+
+    row: Any
+    feature: str
+    rule: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.feature} {self.rule}: {self.before!r} became {self.after!r} (row {self.row})"
+
+
+def violations(feasible: Feasible, rows: Floats, frame: Frame) -> list[Violation]:
+    """Every rule that rows (n, features), which `frame` holds, break."""
+    space, labels, found = feasible.space, frames.labels(frame), list[Violation]()
+    start = np.broadcast_to(feasible.start, rows.shape)
+    for row, f in np.argwhere(feasible.broken(rows)).tolist():
+        before, after = (space.shown(f, float(side[row, f])) for side in (start, rows))
+        rule = next(_rules(feasible, f, start[row], rows[row]))
+        found.append(Violation(labels[row], space.schema.names[f], rule, before, after))
+    requirements = space.requirements
+    kept = requirements.kept(rows, feasible.start, feasible.kept_today)
+    for row, p in np.argwhere(~kept).tolist():
+        part = requirements.parts[p]
+        about = part.features.tolist()
+        before, after = (
+            tuple(space.shown(f, float(side[row, f])) for f in about) for side in (start, rows)
+        )
+        names = ", ".join(space.schema.names[f] for f in about)
+        rule = f"must keep {part.formula.text}"
+        found.append(Violation(labels[row], names, rule, before, after))
+    return found
+
+
+def _rules(feasible: Feasible, f: int, start: Floats, row: Floats) -> Iterator[str]:
+    """The rules that a change of a feature breaks, in words, the plainest first."""
+    space = feasible.space
+    feature, before, after = space.schema.features[f], start[f], row[f]
+    low, high = bounds_of(feature)
+    if isinstance(feature, Derived):
+        yield "doesn't follow from the rest of the row"
+    if feature.change is Change.TIME:
+        yield "only grows with the time that a plan takes"
+    if feature.change is Change.NEVER:
+        yield "never changes"
+    if np.isnan(before):
+        yield "has no value, and may not be filled in"
+    if np.isnan(after):
+        yield "can't be left empty"
+    if feature.change is Change.INCREASE and after < before:
+        yield "may only increase"
+    if feature.change is Change.DECREASE and after > before:
+        yield "may only decrease"
+    if not low <= after <= high:
+        yield f"must lie within {plain(low)} and {plain(high)}"
+    if all((ends[:, f] == feasible.start[:, f]).all() for ends in feasible.asked):
+        yield "is locked"
+    if space.hops.broken(row[None], start[None])[0, f]:
+        yield "can't get to that level"
+    if isinstance(feature, Numeric) and after != space.grid.column(f, np.array([after]))[0]:
+        yield _grain(feature)
+    if isinstance(feature, Numeric) and feature.reach is not None:
+        (nearest,), (farthest,) = feature.reached(np.array([before]))
+        if not nearest <= after <= farthest:
+            yield "is out of reach"
+    yield "is beyond this person's limits"
+
+
+def _grain(feature: Numeric) -> str:
+    """What the values of a number have to be, in words."""
+    if feature.multiple is not None:
+        return f"must be a multiple of {plain(feature.multiple)}"
+    if feature.most_decimals is not None:
+        decimals = feature.most_decimals
+        return "must be whole" if decimals == 0 else f"has at most {decimals} decimals"
+    return "must be a number that a float32 column can hold"
