@@ -13,8 +13,9 @@ from hypothesis.extra import numpy as hnp
 from tests.table.test_space import Table, tables
 
 import stepladder as sl
-from stepladder.errors import BoundsError, MissingValueError, ParameterError, SchemaError
-from stepladder.table.feasible import Feasible, rounded
+from stepladder.errors import BoundsError, ParameterError, SchemaError
+from stepladder.table.feasible import Feasible
+from stepladder.table.grid import rounded
 
 SCHEMA = sl.Schema(
     [
@@ -111,34 +112,11 @@ def test_a_person_who_does_not_move_keeps_every_value_exactly(situation):
 
 @given(situation=situations(loose=True))
 @settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
-def test_projecting_is_clipping_and_projecting_again_changes_nothing(situation):
-    feasible, _, points = situation
-    low, high = feasible.box
-    projected = feasible.project(points)
-    assert (projected == np.minimum(np.maximum(points, low), high)).all()
-    assert (feasible.project(projected) == projected).all()
-    assert (low <= high).all()
-
-
-@given(situation=situations(loose=True))
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_snapping_a_snapped_row_changes_nothing(situation):
     feasible, _, points = situation
     rows = feasible.snap(points)
     assert (feasible.repair(rows) == rows).all()
     assert (feasible.snap(feasible.space.to_points(rows)) == rows).all()
-
-
-@given(situation=situations())
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
-def test_no_feasible_row_lies_nearer_to_a_point_than_its_projection(situation):
-    feasible, people, points = situation
-    projected = feasible.project(points)
-    standing = feasible.space.encode(people)
-    assert (
-        np.linalg.norm(points - projected, axis=1)
-        <= np.linalg.norm(points - standing, axis=1) * (1 + 1e-12)
-    ).all()
 
 
 @given(situation=situations())
@@ -239,11 +217,10 @@ def test_each_of_many_people_has_a_set_of_their_own():
     assert rows[:, SPACE.schema.position("savings")].tolist() == [8.0, 5.0, 5.0]
 
 
-@pytest.mark.parametrize("method", ["project", "snap"])
-def test_a_number_of_points_that_fits_nobody_is_refused(method):
+def test_a_number_of_points_that_fits_nobody_is_refused():
     feasible = sl.Feasible.of(SPACE, pd.concat([person(), person()]))
     with pytest.raises(ParameterError, match="one row for each of 2 people, got 3"):
-        getattr(feasible, method)(np.repeat(point(), 3, axis=0))
+        feasible.snap(np.repeat(point(), 3, axis=0))
 
 
 @pytest.mark.parametrize("method", ["check", "blocked_by"])
@@ -314,9 +291,26 @@ def test_bounds_that_a_person_already_breaks_are_bad_input(other, said):
         assert words in str(caught.value)
 
 
-def test_a_person_with_a_gap_has_no_feasible_set():
-    with pytest.raises(MissingValueError, match="'income' has no value"):
-        sl.Feasible.of(SPACE, person(income=np.nan))
+def test_a_gap_stays_one_unless_it_may_be_filled_in():
+    today = person(income=np.nan)
+    feasible = sl.Feasible.of(SPACE, today)
+    rows = feasible.repair(SPACE.read(person(income=30.0, rooms=4)))
+    assert np.isnan(rows[0, 0])
+    assert feasible.keeps(rows).all()
+    (broken,) = feasible.check(person(income=30.0))
+    assert broken.rule == "has no value, and may not be filled in"
+    schema = sl.Schema([f.but(fill=True) if f.name == "income" else f for f in SCHEMA.features])
+    filled = sl.Feasible.of(sl.Space.fit(schema, TRAIN), today)
+    assert filled.repair(SPACE.read(person(income=30.0)))[0, 0] == 30.0
+    assert filled.check(person(income=30.0)) == []
+
+
+def test_nobody_is_advised_to_leave_a_gap():
+    feasible = sl.Feasible.of(SPACE, person())
+    gap = SPACE.read(person(income=np.nan), allow_missing=True)
+    assert feasible.repair(gap)[0, 0] == 20.0
+    (broken,) = feasible.check(person(income=np.nan))
+    assert broken.rule == "can't be left empty"
 
 
 # ---- float32 ----------------------------------------------------------------------------------

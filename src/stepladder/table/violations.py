@@ -61,31 +61,26 @@ def _rules(feasible: Feasible, f: int, start: Floats, row: Floats) -> Iterator[s
     space = feasible.space
     feature, before, after = space.schema.features[f], start[f], row[f]
     low, high = bounds_of(feature)
-    if isinstance(feature, Derived):
-        yield "doesn't follow from the rest of the row"
-    if feature.change is Change.TIME:
-        yield "only grows with the time that a plan takes"
-    if feature.change is Change.NEVER:
-        yield "never changes"
-    if np.isnan(before):
-        yield "has no value, and may not be filled in"
-    if np.isnan(after):
-        yield "can't be left empty"
-    if feature.change is Change.INCREASE and after < before:
-        yield "may only increase"
-    if feature.change is Change.DECREASE and after > before:
-        yield "may only decrease"
-    if not low <= after <= high:
-        yield f"must lie within {plain(low)} and {plain(high)}"
-    if all((ends[:, f] == feasible.start[:, f]).all() for ends in feasible.asked):
-        yield "is locked"
-    if space.hops.broken(row[None], start[None])[0, f]:
-        yield "can't get to that level"
-    if isinstance(feature, Numeric) and after != space.grid.column(f, np.array([after]))[0]:
-        yield _grain(feature)
-    if isinstance(feature, Numeric) and feature.reach is not None:
-        (nearest,), (farthest,) = feature.reached(np.array([before]))
-        if not nearest <= after <= farthest:
+    fixed = all((ends[:, f] == feasible.start[:, f]).all() for ends in feasible.asked)
+    for broken, rule in (
+        (isinstance(feature, Derived), "doesn't follow from the rest of the row"),
+        (feature.change is Change.TIME, "only grows with the time that a plan takes"),
+        (feature.change is Change.NEVER, "never changes"),
+        (np.isnan(before), "has no value, and may not be filled in"),
+        (np.isnan(after), "can't be left empty"),
+        (feature.change is Change.INCREASE and after < before, "may only increase"),
+        (feature.change is Change.DECREASE and after > before, "may only decrease"),
+        (not low <= after <= high, f"must lie within {plain(low)} and {plain(high)}"),
+        (fixed, "is locked"),
+        (space.hops.broken(row[None], start[None])[0, f], "can't get to that level"),
+    ):
+        if broken:
+            yield rule
+    if isinstance(feature, Numeric):
+        if after != space.grid.column(f, np.array([after]))[0]:
+            yield _grain(feature)
+        (lowest,), (highest,) = feature.reached(np.array([before]))
+        if not lowest <= after <= highest:
             yield "is out of reach"
     yield "is beyond this person's limits"
 

@@ -85,7 +85,7 @@ def test_values_come_from_positives_and_from_the_persons_own_limits():
     assert not met.any()
     assert (rows[:, 0] == 1).all()
     assert (rows[:, 2] == values[0, 2]).all()
-    assert not feasible.take(np.array([0, 0])).stopped(rows).any()
+    assert feasible.take(np.array([0, 0])).keeps(rows).all()
 
 
 def test_time_that_is_up_ends_the_search():

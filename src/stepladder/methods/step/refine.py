@@ -243,5 +243,6 @@ def _bits(space: Space) -> Floats:
     for f, feature in enumerate(space.schema.features):
         where = space.slices[feature.name]
         bit = PROBE * float(space.scale[where].max(initial=0.0))
-        bits.append(max(float(space.grid.column(f, np.array([bit]))[0]), space.grid.steps[f]))
+        step = float(space.grid.steps[f])
+        bits.append(max(round(bit / step), 1) * step if step else bit)
     return np.array(bits)
