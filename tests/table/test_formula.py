@@ -117,6 +117,7 @@ def worked_out(text: str, **values):
         ("job != past", {"job": "none", "past": "none"}, False),
         ("edu >= 'school'", {}, True),
         ("edu > 'school'", {}, False),
+        ("'school' <= edu", {"edu": "none"}, False),
         ("'none' < edu <= 'master'", {}, True),
         ("'none' < was(edu) <= 'master'", {"edu": "none"}, True),
         ("grade == '1'", {}, True),

@@ -218,6 +218,7 @@ def test_a_formula_with_quotes_or_odd_characters_is_quoted_in_one_line():
         "The formula of 'ltv', at character 12 of 'job == \"x\" +': "
     )
     assert sentence("a\n + \x00").startswith("The formula of 'ltv', at character 6 of \"a  +  \": ")
+    assert sentence("a 'b\nc'").endswith("an operator is missing before 'b c'.")
     assert sentence("a\x00b").endswith("'\\x00' isn't used in formulas; take it out.")
 
 

@@ -98,11 +98,10 @@ class Source:
         """`problem` begins after a colon and ends with its own full stop or question mark."""
         quote = "'" if '"' in self.text else '"'
         begin, end = max(0, start - 60), start + 60
-        shown = "".join(c if c.isprintable() else " " for c in self.text[begin:end])
-        shown = "…" * (begin > 0) + shown + "…" * (end < len(self.text))
-        return FormulaError(
-            f"{self.of}, at character {start + 1} of {quote}{shown}{quote}: {problem}"
-        )
+        shown = "…" * (begin > 0) + self.text[begin:end] + "…" * (end < len(self.text))
+        sentence = f"at character {start + 1} of {quote}{shown}{quote}: {problem}"
+        one_line = "".join(c if c.isprintable() else " " for c in sentence)
+        return FormulaError(f"{self.of}, {one_line}")
 
 
 class Word(NamedTuple):
