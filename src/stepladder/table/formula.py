@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +115,7 @@ class Formula:
         all booleans, and else as text.
         """
         read = self.names | self.before
-        used = tuple((name, tuple(levels[name])) for name in names if name in read & {*levels})
+        used = tuple((name, tuple(levels[name])) for name in sorted(read) if name in levels)
         return Bound(self, tuple(names), used, _Binder(self._tree, names, levels))
 
 
@@ -180,7 +179,11 @@ class Bound:
 def _worked_out(run: Run, values: Floats, start: Floats) -> NDArray[Any]:
     with np.errstate(all="ignore"):
         result = run(values, start)
-    return np.array(np.broadcast_to(result, len(values)))
+    if result.shape == (len(values),) and result.base is None:
+        return np.asarray(result)
+    everyone = np.empty(len(values), result.dtype)  # not a view of the rows
+    everyone[:] = result
+    return everyone
 
 
 # --------------------------------------------------------------------------- binding it to features
@@ -208,6 +211,13 @@ class _Term:
         return lambda values, start: run(values, start).astype(np.float64)
 
 
+class _Side(NamedTuple):
+    """One side of a comparison."""
+
+    node: ast.expr
+    term: _Term
+
+
 class _Binder:
     """Turns the nodes of a tree into terms, for one list of features."""
 
@@ -229,7 +239,7 @@ class _Binder:
                 run = self._number(node.operand, today, "-")
                 return _Term("number", lambda values, start: np.negative(run(values, start)))
             case ast.UnaryOp():
-                run = self._truth(node.operand, today, "not")
+                run = self._truth(node.operand, today, "'not'")
                 return _Term("truth", lambda values, start: np.logical_not(run(values, start)))
             case ast.BoolOp():
                 return self._joined(node, today)
@@ -320,25 +330,26 @@ class _Binder:
         term = self.bound(node, today)
         if term.kind != "text":
             return term.as_number
-        raise self.tree.wrong(node, f"{self._is_text(node, term)}, and {taker} takes numbers.")
+        hint = "write a number without quotes"
+        if term.form != "literal":
+            hint = f"make a number of it: where({self.tree.shown(node)} == {term.texts[0]!r}, 1, 0)"
+        raise self.tree.wrong(
+            node, f"{self.tree.shown(node)} is text, and {taker} takes numbers; {hint}."
+        )
 
     def _truth(self, node: ast.expr, today: bool, taker: str) -> Run:
         term = self.bound(node, today)
         if term.kind == "truth":
             return term.run
-        what = f"{self.tree.written(node)} is a number, and {taker} takes conditions"
-        hint = f"compare it: {self.tree.written(node)} > 0"
-        if term.kind == "text":
-            what = f"{self.tree.written(node)} is text, and {taker} takes conditions"
-            hint = "compare it by == or !="
-        raise self.tree.wrong(node, f"{what}; {hint}.")
-
-    def _is_text(self, node: ast.expr, term: _Term) -> str:
-        """`"5" is text (without quotes it would be a number)`."""
-        written = self.tree.written(node)
-        if term.form == "literal" and re.fullmatch(r"-?[0-9.]+", term.texts[0]):
-            return f"{written} in quotes is text"
-        return f"{written} is text"
+        shown = self.tree.shown(node)
+        if term.kind == "number":
+            problem = f"{shown} is a number, and {taker} takes conditions; write {shown} > 0."
+        elif term.form == "literal":
+            problem = f"{shown} is text, and {taker} takes conditions; compare a feature with it."
+        else:
+            example = f"{shown} == {term.texts[0]!r}"
+            problem = f"{shown} is text, and {taker} takes conditions; write {example}."
+        raise self.tree.wrong(node, problem)
 
     # ---- operators
 
@@ -351,87 +362,80 @@ class _Binder:
         )
 
     def _joined(self, node: ast.BoolOp, today: bool) -> _Term:
-        join, taker = (
-            (np.logical_and, "and") if isinstance(node.op, ast.And) else (np.logical_or, "or")
-        )
-        return _Term("truth", _folded(join, [self._truth(n, today, taker) for n in node.values]))
+        both = isinstance(node.op, ast.And)
+        runs = [self._truth(value, today, "'and'" if both else "'or'") for value in node.values]
+        return _Term("truth", _folded(np.logical_and if both else np.logical_or, runs))
 
     def _compared(self, node: ast.Compare, today: bool) -> _Term:
         """A comparison or a chain of them; what stands between two is worked out once."""
-        nodes = [node.left, *node.comparators]
-        terms = [self.bound(operand, today) for operand in nodes]
+        sides = [_Side(side, self.bound(side, today)) for side in (node.left, *node.comparators)]
         tests = [
-            self._test(operator, *pair)
-            for operator, pair in zip(
-                node.ops, pairwise(zip(nodes, terms, strict=True)), strict=True
-            )
+            self._test(operator, left, right)
+            for operator, (left, right) in zip(node.ops, pairwise(sides), strict=True)
         ]
-        first, *rest = [term.run if term.kind == "text" else term.as_number for term in terms]
+        first, *rest = [term.run if term.kind == "text" else term.as_number for _, term in sides]
 
         def run(values: Floats, start: Floats) -> Any:
             left = first(values, start)
-            kept: Any = None
-            for test, operand in zip(tests, rest, strict=True):
-                right = operand(values, start)
-                link = test(left, right)
-                kept = link if kept is None else kept & link
+            kept: Any = np.True_
+            for test, side in zip(tests, rest, strict=True):
+                right = side(values, start)
+                kept = kept & test(left, right)
                 left = right
             return kept
 
         return _Term("truth", run)
 
-    def _test(
-        self, operator: ast.cmpop, left: tuple[ast.expr, _Term], right: tuple[ast.expr, _Term]
-    ) -> Callable[[Any, Any], Any]:
+    def _test(self, operator: ast.cmpop, left: _Side, right: _Side) -> Callable[[Any, Any], Any]:
+        """How the values of two sides are compared."""
         compare = _COMPARISON[type(operator)]
-        kinds = {left[1].kind, right[1].kind}
-        if "text" not in kinds:
+        if left.term.kind != "text" and right.term.kind != "text":
             return compare
-        if kinds != {"text"}:
-            text, other = (left, right) if left[1].kind == "text" else (right, left)
-            raise self._not_comparable(text, other)
-        if "literal" in (left[1].form, right[1].form):
-            literal, other = (left, right) if left[1].form == "literal" else (right, left)
+        literal, other = (left, right) if left.term.form == "literal" else (right, left)
+        if {left.term.kind, right.term.kind} != {"text"}:
+            raise self._not_comparable(left, right)
+        if literal.term.form == "literal":
             self._check_level(literal, other)
-            if isinstance(operator, ORDER) and other[1].form != "feature":
-                raise self._unordered(left[0], other)
-            texts = other[1].texts
-        elif isinstance(operator, ORDER):
-            raise self._unordered(left[0], right)
-        else:
-            texts = _union(left[1].texts, right[1].texts)
-        recode, recode_other = _recoded(left[1], texts), _recoded(right[1], texts)
-        return lambda a, b: compare(recode(a), recode_other(b))
+        if isinstance(operator, ORDER) and {literal.term.form, other.term.form} != {
+            "literal",
+            "feature",
+        }:
+            raise self._unordered(left.node)
+        texts = _union(other.term.texts, literal.term.texts)
+        recode, recode_right = _recoded(left.term, texts), _recoded(right.term, texts)
+        return lambda a, b: compare(recode(a), recode_right(b))
 
-    def _not_comparable(
-        self, text: tuple[ast.expr, _Term], other: tuple[ast.expr, _Term]
-    ) -> FormulaError:
-        node, written = text[0], self.tree.written(text[0])
-        compared = self.tree.written(other[0])
-        if text[1].form != "literal":
-            hint = f"it compares with text in quotes: {listing(text[1].texts)}"
-            return self.tree.wrong(other[0], f"{compared} isn't text as {written} is; {hint}.")
-        if other[1].kind == "truth":
-            hint = "write True or False"
-        else:
-            hint = "write a number without quotes"
-        what = "a condition" if other[1].kind == "truth" else "a number"
-        return self.tree.wrong(node, f"{compared} is {what}, and {written} is text; {hint}.")
+    def _not_comparable(self, left: _Side, right: _Side) -> FormulaError:
+        text, other = (left, right) if left.term.kind == "text" else (right, left)
+        shown, compared = self.tree.shown(text.node), self.tree.shown(other.node)
+        if text.term.form != "literal":
+            known = listing(text.term.texts)
+            return self.tree.wrong(
+                other.node, f"{shown} is text, and {compared} isn't; compare it with {known}."
+            )
+        what, way_out = "a number", "write a number without quotes"
+        if other.term.kind == "truth":
+            what, way_out = "True or False", "write one of them without quotes"
+        return self.tree.wrong(text.node, f"{compared} is {what}, and {shown} is text; {way_out}.")
 
-    def _check_level(self, literal: tuple[ast.expr, _Term], other: tuple[ast.expr, _Term]) -> None:
-        text, texts = literal[1].texts[0], other[1].texts
+    def _check_level(self, literal: _Side, other: _Side) -> None:
+        text, texts = literal.term.texts[0], other.term.texts
+        if other.term.form == "literal":
+            raise self.tree.wrong(
+                literal.node, "two texts in quotes are compared; write a feature on one side."
+            )
         if text not in texts:
-            hint = nearest(text, texts) or f" There are {listing(texts)}."
-            what = self.tree.written(other[0])
-            raise self.tree.wrong(literal[0], f"{what} has no level {text!r}.{hint}")
+            what = "has no level" if other.term.form == "feature" else "is never"
+            hint = nearest(text, texts) or f" It can be {listing(texts)}."
+            raise self.tree.wrong(
+                literal.node, f"{self.tree.shown(other.node)} {what} {text!r}.{hint}"
+            )
 
-    def _unordered(self, node: ast.expr, other: tuple[ast.expr, _Term]) -> FormulaError:
-        example = self.tree.written(other[0]) if other[1].form == "feature" else "education"
-        level = other[1].texts[-1] if other[1].form == "feature" else "school"
+    def _unordered(self, node: ast.expr) -> FormulaError:
         return self.tree.wrong(
             node,
-            "texts have no order of their own; only a feature and one of its levels in quotes are "
-            f"compared by <, <=, > or >=, as in {example} <= {level!r}.",
+            "texts have no order, but levels do: with <, <=, > and >= write a feature on one side "
+            "and one of its levels in quotes on the other.",
         )
 
     # ---- functions
@@ -453,7 +457,7 @@ class _Binder:
         return _Term("number", _through(runs[0], _ONE_NUMBER[name]))
 
     def _where(self, node: ast.Call, today: bool) -> _Term:
-        condition = self._truth(node.args[0], today, "the condition of where")
+        condition = self._truth(node.args[0], today, "the first place of where")
         one, other = (self.bound(argument, today) for argument in node.args[1:])
         kinds = {one.kind, other.kind}
         if kinds == {"text"}:
@@ -464,9 +468,8 @@ class _Binder:
         if "text" in kinds:
             raise self.tree.wrong(
                 node,
-                f"where gives either {self.tree.written(node.args[1])} or "
-                f"{self.tree.written(node.args[2])}, but one is text and one isn't; make both "
-                "numbers, or both text in quotes.",
+                f"where gives {self.tree.shown(node.args[1])} or {self.tree.shown(node.args[2])}, "
+                "and only one of them is text; make both numbers, or both text in quotes.",
             )
         if kinds == {"truth"}:
             return _Term("truth", _either(condition, one.run, other.run))

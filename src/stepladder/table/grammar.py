@@ -13,6 +13,7 @@ import keyword
 import math
 import re
 import sys
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,11 +98,10 @@ class Source:
         """`problem` begins after a colon and ends with its own full stop or question mark."""
         quote = "'" if '"' in self.text else '"'
         begin, end = max(0, start - 60), start + 60
-        shown = "".join(c if c.isprintable() else " " for c in self.text[begin:end])
-        shown = "…" * (begin > 0) + shown + "…" * (end < len(self.text))
-        return FormulaError(
-            f"{self.of}, at character {start + 1} of {quote}{shown}{quote}: {problem}"
-        )
+        shown = "…" * (begin > 0) + self.text[begin:end] + "…" * (end < len(self.text))
+        sentence = f"at character {start + 1} of {quote}{shown}{quote}: {problem}"
+        one_line = "".join(c if c.isprintable() else " " for c in sentence)
+        return FormulaError(f"{self.of}, {one_line}")
 
 
 class Word(NamedTuple):
@@ -173,9 +173,11 @@ def _named(source: Source, text: str, start: int, end: int) -> Word:
         return Word("sign", text, start, end)
     if keyword.iskeyword(text):
         otherwise = _KEYWORDS_SAID_OTHERWISE.get(text)
-        instead = f"write {otherwise}" if otherwise else "formulas have no such word"
+        instead = f"write {otherwise} instead, or " if otherwise else ""
         raise source.wrong(
-            start, f"{text!r} can't be used here; {instead}, or `{text}` if it names a feature."
+            start,
+            f"{text!r} isn't used in formulas; {instead}put it in backticks if it's the name of a "
+            f"feature: `{text}`.",
         )
     if not text.isidentifier():
         odd = next(i for i in range(len(text)) if not text[: i + 1].isidentifier())
@@ -192,7 +194,9 @@ def _no_word(source: Source, text: str, start: int) -> FormulaError:
             start, f"{text!r} isn't used in formulas; write {_SAID_OTHERWISE[text]} instead."
         )
     hint = f"a name that contains it goes in backticks: `a{text}b`"
-    if not text.isprintable():
+    if unicodedata.category(text) == "Sc":
+        hint = "write an amount as a number alone, without its currency"
+    elif not text.isprintable():
         hint = "take it out"
     return source.wrong(start, f"{text!r} isn't used in formulas; {hint}.")
 
@@ -257,11 +261,13 @@ def _check_sign(
     elif word.sign == "(" and before.kind != "name":
         problem = "an operator is missing before '('; write * to multiply."
     elif word.sign in ("", "not"):
-        problem = f"an operator is missing before {source.text[word.start : word.end]}."
-        if word.kind == before.kind == "name":
-            problem += (
-                f" A name with a space in it goes in backticks: `{before.value} {word.value}`."
-            )
+        here = source.text[word.start : word.end]
+        problem = f"an operator is missing before {here}."
+        if here.lower() in ("and", "or"):
+            problem += f" Did you mean {here.lower()}?"
+        elif word.kind == before.kind == "name":
+            odd = f"{before.value} {here}"
+            problem += f" A name with a space in it goes in backticks: `{odd}`."
     if problem:
         raise source.wrong(word.start, problem)
 
@@ -298,7 +304,7 @@ class Tree:
             script += (word.sign or f"_{number}") + " "
         try:
             root = ast.parse(script, mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # all that is left to it
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # in the right order
             raise _too_deep(source) from None
         return cls(source, words, tuple(starts), root)
 
@@ -314,6 +320,11 @@ class Tree:
     def written(self, node: ast.expr) -> str:
         """The node as it stands in the text."""
         return self.source.text[self._first(node).start : self._last(node).end]
+
+    def shown(self, node: ast.expr) -> str:
+        """The node as it's quoted in a sentence."""
+        written = self.written(node)
+        return written if len(written) <= 40 else f"{written[:39]}…"
 
     def wrong(self, node: ast.expr, problem: str) -> FormulaError:
         return self.source.wrong(self._first(node).start, problem)
@@ -344,7 +355,7 @@ class Tree:
             ):
                 inside = [left, *rest]
             case _:
-                raise self.wrong(node, f"{self.written(node)} can't be used in a formula.")
+                raise self.wrong(node, f"{self.shown(node)} can't be used in a formula.")
         for part in inside:
             self.check(part, read, today, depth + 1)
 
@@ -362,7 +373,7 @@ class Tree:
         usage = FUNCTIONS[name]
         if given < usage.least or given > (usage.most or given):
             count = f"{given} value{'s' * (given != 1)}"
-            raise self.wrong(node, f"it's {usage.form}, but {name} is given {count} here.")
+            raise self.wrong(node, f"{name} is written {usage.form}; here it's given {count}.")
         if name == "round" and given == 2:
             self.decimals(node)
 
@@ -377,7 +388,7 @@ class Tree:
             raise self.wrong(
                 argument,
                 f"the decimals of round must be a whole number from -{MOST_DECIMALS} to "
-                f"{MOST_DECIMALS}, written out; got {self.written(argument)}.",
+                f"{MOST_DECIMALS}, written out; got {self.shown(argument)}.",
             )
         assert isinstance(value, float)
         return int(-value if minus else value)
