@@ -134,7 +134,7 @@ class Feasible:
     def limits(self) -> Ends:
         """A box around the set: the lowest and the highest value of each feature."""
         lower, upper = self.asked
-        return np.minimum(lower, self.start), np.maximum(upper, self.start)
+        return np.fmin(lower, self.start), np.fmax(upper, self.start)
 
     @cached_property
     def box(self) -> Ends:

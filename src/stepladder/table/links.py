@@ -142,7 +142,9 @@ class _Level:
     positions: Floats
 
     def __call__(self, rows: Floats, start: Floats) -> Floats:
-        return self.positions[self.formula(rows, start).astype(np.intp)]
+        codes = self.formula(rows, start)
+        known = ~np.isnan(codes)
+        return np.where(known, self.positions[np.where(known, codes, 0).astype(np.intp)], np.nan)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,8 @@ class Searched:
 @dataclass(frozen=True)
 class Default(Planner):
     """The default planner: targets, then a search toward them, then the last touches."""
+
+    takes_gaps: ClassVar[bool] = True
 
     options: Options
 

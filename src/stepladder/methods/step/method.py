@@ -40,6 +40,7 @@ class StEP(Method):
     clusterer       None for k-means, "random", or a scikit-learn clusterer
     random_state    the seed; the same seed gives the same rows, but for private noise
     distance        "euclidean", "mahalanobis" (whitened by the positives), or weights by feature
+    max_changes     how many things a path may change at most
     options         what is done beyond the paper, see `Options`
     spare_clusters  how many clusters to ask for beyond `paths`, to drop those made of outliers;
                     what they hold is aimed at only for people who can reach nothing else
@@ -62,11 +63,15 @@ class StEP(Method):
         random_state: int = 0,
         *,
         distance: Distance = "euclidean",
+        max_changes: int | None = None,
         options: Options | None = None,
         spare_clusters: int = 0,
         privacy: Budget | Pay | None = None,
     ) -> None:
         self.privacy = paid_by(privacy)
+        if max_changes is not None:
+            max_changes = whole_number("max_changes", max_changes, 1)
+        self.max_changes = max_changes
         self.options = Options() if options is None else options
         if not isinstance(self.options, Options):
             raise ParameterError(
@@ -131,7 +136,8 @@ class StEP(Method):
     def settings(self) -> dict[str, Any]:
         """The hyper-parameters, as results echo them."""
         planner = self.planner
-        return {"method": planner.name, **planner.parameters.settings, **planner.settings}
+        most = {} if self.max_changes is None else {"max_changes": self.max_changes}
+        return {"method": planner.name, **planner.parameters.settings, **most, **planner.settings}
 
     def __repr__(self) -> str:
         """Only what differs from the defaults."""
@@ -167,6 +173,10 @@ class StEP(Method):
     @property
     def honours_rules(self) -> bool:
         return self.planner.honours_rules
+
+    @property
+    def takes_gaps(self) -> bool:
+        return self.planner.takes_gaps
 
     @property
     def is_private(self) -> bool:

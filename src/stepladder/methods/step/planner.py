@@ -62,6 +62,7 @@ class Planner(ABC):
 
     name: ClassVar[str] = "StEP"
     honours_rules: ClassVar[bool] = True
+    takes_gaps: ClassVar[bool] = False
     is_private: ClassVar[bool] = False
     pays_per_answer: ClassVar[bool] = False
 
