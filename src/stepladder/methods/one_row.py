@@ -11,7 +11,7 @@ import pandas as pd
 from stepladder.errors import BoundsError, FrameError, MissingValueError
 from stepladder.numbers import exact
 from stepladder.table import frames
-from stepladder.table.feasible import Feasible
+from stepladder.table.faults import check_bounds, check_formulas
 from stepladder.table.feature import Numeric
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats
@@ -29,14 +29,18 @@ def read_row(step: StEP, row: Any) -> Floats:
     if count != 1:
         raise FrameError(f"A walk is about one person: expected one row, got {count}.")
     values = step.space_.read(frame, allow_missing=True)
-    if np.isnan(values).any():
+    unscored = not step.takes_gaps or np.isnan(step.scorer_.score_gaps(values)).any()
+    if np.isnan(values).any() and unscored:
         gone = step.space_.schema.names[int(np.flatnonzero(np.isnan(values[0]))[0])]
-        raise MissingValueError(f"{gone!r} has no value. A walk needs a complete row; fill it in.")
+        raise MissingValueError(
+            f"{gone!r} has no value, and the model can't do without. Fill it in."
+        )
     if step.honours_rules:
         try:
-            Feasible.around(step.space_, values)
+            check_bounds(step.space_, values)
         except BoundsError:
             raise BoundsError(_beyond(step.space_.schema, values[0])) from None
+        check_formulas(step.space_, values)
     return values
 
 

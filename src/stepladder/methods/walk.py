@@ -32,6 +32,7 @@ from stepladder.result.path import Outcome, Path
 from stepladder.table import frames
 from stepladder.table.amounts import moved, value, within
 from stepladder.table.feasible import Feasible
+from stepladder.table.links import changed
 from stepladder.table.feature import Change, Feature
 from stepladder.table.frames import Frame
 from stepladder.table.personal import limit_arrays, locked_mask
@@ -98,7 +99,7 @@ class Walk:
     @property
     def done(self) -> bool:
         """Whether the row the person has now meets the goal."""
-        return bool(self._step.scorer_.met(np.array([self.score]))[0])
+        return bool(self._step.scorer_.yes(np.array([self.score]), self._row)[0])
 
     @property
     def locked(self) -> tuple[str, ...]:
@@ -212,9 +213,11 @@ class Walk:
         """
         seen = read_row(self._step, row)
         planned = [
-            c for c, p in enumerate(self._plan or []) if p.steps and (p.values[1] == seen).all()
+            c
+            for c, p in enumerate(self._plan or [])
+            if p.steps and not changed(p.values[1], seen).any()
         ]
-        if (seen != self._row).any():
+        if changed(seen, self._row).any():
             self._move(seen)
         self._note("observe", path=planned[0] if planned else None)
 
@@ -377,7 +380,7 @@ class Walk:
             if not (isinstance(score, int | float) and np.isfinite(score)):
                 raise ValueError(f"event {number + 1} of its history has score {score!r}")
             self.history.append(dict(event))
-        if row is None or (row != self._row).any():
+        if row is None or changed(row, self._row).any():
             raise ValueError("its history doesn't end where the person is")
 
     def _follow(self, slot: int, rows: list[dict[str, Any]]) -> None:
@@ -407,10 +410,10 @@ class Walk:
         locked, limits = self._own_rules()
         here = Feasible.around(step.space_, self._row, locked=locked, limits=limits)
         kept = not step.honours_rules or here.keeps(values).all()
-        if not kept or (values[0] != self._row[0]).any():
+        if not kept or changed(values[0], self._row[0]).any():
             return None
         scores, points = step.scorer_.score(values), step.space_.to_points(values)
-        met = bool(step.scorer_.met(scores[-1:])[0])
+        met = bool(step.scorer_.yes(scores[-1:], values[-1:])[0])
         return Path(Outcome.REACHED if met else Outcome.STEP_LIMIT, "", values, points, scores)
 
     # ---- pieces ---------------------------------------------------------------------------
@@ -459,7 +462,7 @@ class Walk:
                     space.shown(int(f), before[f]),
                     space.shown(int(f), after[f]),
                 )
-                for f in np.flatnonzero(before != after)
+                for f in np.flatnonzero(space.links.asked(before, after))
             ),
             score=float(path.scores[1]),
             steps_left=path.steps - 1,

@@ -32,7 +32,7 @@ from stepladder.table.space import Floats, Space
 SHOWN = 10
 """How many people a notebook shows at most."""
 
-TAKEN = ("person", "path", "step", "outcome", "score", "distance", "steps")
+TAKEN = ("person", "path", "step", "outcome", "score", "distance", "steps", "months")
 """Names of result columns; a feature with such a name is shown with an underscore after it."""
 
 
@@ -83,10 +83,16 @@ class Recourse:
                 continue
             changes = "; ".join(
                 moved(feature, self.space.shown(f, before), self.space.shown(f, after))
-                for f, (feature, before, after) in enumerate(
-                    zip(self.space.schema.features, path.values[0], path.values[-1], strict=True)
+                for f, (feature, before, after, asked) in enumerate(
+                    zip(
+                        self.space.schema.features,
+                        path.values[0],
+                        path.values[-1],
+                        self.space.links.asked(path.values[0], path.values[-1]),
+                        strict=True,
+                    )
                 )
-                if before != after
+                if asked
             )
             rows.append([*known, slot, path.steps, end, changes])
         heads = ["person", "outcome", "score today", "path", "steps", "score then", "changes"]
@@ -117,7 +123,10 @@ class Recourse:
 
     @cached_property
     def final(self) -> Frame:
-        """Where every path ended: person, path, outcome, score, distance, steps, raw features."""
+        """Where every path ended: person, path, outcome, score, distance, steps, raw features.
+
+        `months` is how long a path takes: as long as the slowest of its changes.
+        """
         flat = self._flat
         return self._frame(
             {
@@ -127,6 +136,9 @@ class Recourse:
                 "score": np.array([path.scores[-1] for path in flat], dtype=np.float64),
                 "distance": np.array([path.distance for path in flat], dtype=np.float64),
                 "steps": np.array([path.steps for path in flat], dtype=np.int64),
+                "months": self.space.links.months(
+                    self._ends, np.repeat(self._starts, self._slots, axis=0)
+                ),
             },
             self._ends,
         )
@@ -135,11 +147,12 @@ class Recourse:
     def changes(self) -> Frame:
         """What each path asks for: person, path, feature, before, after.
 
+        What follows by itself, such as a derived feature, isn't asked for, and is in `final`.
         Values of different features share a column, so polars and PyArrow frames hold them as
         text; a pandas frame holds them as they are.
         """
         ends, starts = self._ends, np.repeat(self._starts, self._slots, axis=0)
-        moved = np.argwhere((ends != starts) & ~np.isnan(ends))
+        moved = np.argwhere(self.space.links.asked(starts, ends))
         features = self.space.schema.features
         cells = [
             (self.space.shown(f, starts[row, f]), self.space.shown(f, ends[row, f]))
@@ -217,12 +230,18 @@ class Recourse:
         """`choices` of the person at an index."""
         routes, chosen = self.routes[index], list[int]()
         reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
-        moved = [path.values[-1] - path.values[0] for path in routes]
+        moved = [self._moved(path) for path in routes]
         ordered = np.array([feature.ordered for feature in self.space.schema.features])
         for slot in sorted(reached, key=lambda slot: routes[slot].distance):
             if not any(_covers(moved[slot], moved[nearer], ordered) for nearer in chosen):
                 chosen.append(slot)
         return chosen
+
+    def _moved(self, path: Path) -> Floats:
+        """(features,) by how much a path changes what it sets; a gap that it fills counts from 0."""
+        start, end = path.values[0], path.values[-1]
+        asked = self.space.links.asked(start, end)
+        return np.where(asked, np.nan_to_num(end) - np.nan_to_num(start, nan=-1.0), 0.0)
 
     # ---- metrics --------------------------------------------------------------------------
 
@@ -252,7 +271,7 @@ class Recourse:
             reached=np.array([p.outcome is Outcome.REACHED for p in flat], bool).reshape(n, k),
             lengths=np.array([p.length for p in flat], float).reshape(n, k),
             steps=np.array([p.steps for p in flat], np.int64).reshape(n, k),
-            changed=(ends != starts).sum(axis=1).reshape(n, k),
+            changed=self.space.links.asked(starts, ends).sum(axis=1).reshape(n, k),
             nearness=self.nearness[asked],
         )
 

@@ -192,7 +192,7 @@ class Feasible:
 
     def changes(self, rows: Floats) -> Mask:
         """Which features of rows a plan would set to another value: a mask (rows, features)."""
-        return self.space.links.chosen & changed(rows, self.start)
+        return self.space.links.asked(self.start, rows)
 
     def broken(self, rows: Floats) -> Mask:
         """Which features of which rows break a rule of their own: a mask (rows, features)."""

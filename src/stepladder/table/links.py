@@ -59,13 +59,21 @@ class Links:
             for f, feature in zip(self.derived, space.schema.derived, strict=True)
         }
 
+    def asked(self, start: Floats, rows: Floats) -> Mask:
+        """Which features a plan from one row to another sets: a mask of either's shape."""
+        return np.asarray(self.chosen & changed(rows, start))
+
+    def following(self, start: Floats, rows: Floats) -> Mask:
+        """Which features come out otherwise without being set: a mask of either's shape."""
+        return np.asarray(self.linked & changed(rows, start))
+
     def months(self, rows: Floats, start: Floats) -> Floats:
         """(n,) how long it takes to get to rows (n, features): as long as the slowest change.
 
         A feature's `months` count once, however large the change; `months_each` for every unit or
         level of it. Things go on side by side.
         """
-        moved = np.where(self.chosen, changed(rows, start), False)
+        moved = self.asked(start, rows)
         far = np.nan_to_num(np.abs(rows - start))
         taken = np.where(moved, self._months + self._each * far, 0.0)
         return np.asarray(taken.max(axis=1, initial=0.0))

@@ -29,7 +29,7 @@ from stepladder.table.amounts import amount, value
 from stepladder.table.faults import outside_bounds
 from stepladder.table.feature import Categorical, Feature, Numeric
 from stepladder.table.schema import Schema
-from stepladder.table.space import Floats, Space
+from stepladder.table.space import Floats, Mask, Space
 
 __all__ = [
     "HELD",
@@ -72,6 +72,8 @@ def change(feature: Feature, before: Any, after: Any) -> str:
     'borrow less: $8,000 instead of $9,000'
     """
     start, end = amount(feature, before)[0], value(feature, after)
+    if before is None:
+        return f"{action(feature, before, after)}: {end}"
     if not isinstance(feature, Numeric):
         start, end = _quoted(start), _quoted(end)
     what = action(feature, before, after)
@@ -82,6 +84,8 @@ def change(feature: Feature, before: Any, after: Any) -> str:
 
 def action(feature: Feature, before: Any, after: Any) -> str:
     """What to do, without the values: 'raise income', 'change job', 'borrow less'."""
+    if before is None:
+        return f"say what {feature.label} is"
     if isinstance(feature, Categorical):
         return f"change {feature.label}"
     if _rises(feature, before, after):
@@ -152,11 +156,26 @@ class Route:
     steps: tuple[Step, ...]
     changes: tuple[Move, ...]
     """all of it at once: from today's values to the last step's"""
+    follows: tuple[Move, ...] = ()
+    """what comes out otherwise then, without being asked for"""
+    months: float = 0.0
+    """how long it takes"""
 
     @property
     def features(self) -> frozenset[str]:
         """The names of what changes."""
         return frozenset(move.feature.name for move in self.changes)
+
+    @property
+    def consequence(self) -> str:
+        """What follows from the changes, and how long they take, in a sentence; or nothing."""
+        said = []
+        if self.follows:
+            then = listed(f"{move.feature.label} {move.end}" for move in self.follows)
+            said.append(f"That makes {then}.")
+        if self.months:
+            said.append(f"It takes about {counted(math.ceil(self.months), 'month')}.")
+        return " ".join(said)
 
     def __str__(self) -> str:
         return _sentence(self.changes)
@@ -206,6 +225,8 @@ class Plan:
             lines += ["", f"{title} (the nearest)" if len(self.routes) > number == 1 else title]
             if len(route.steps) > 1:
                 lines += _wrapped(str(route))
+            if route.consequence:
+                lines += _wrapped(route.consequence)
             for position, step in enumerate(route.steps, 1):
                 end = ", a yes" if step is route.steps[-1] else ""
                 then = f"Score: {score(self.goal, step.score)}{end}.".replace(" ", HELD)
@@ -231,10 +252,7 @@ def _plan(result: Recourse, person: Hashable, index: int) -> Plan:
     lacking = _lacking(outcome, space, today)
     return Plan(
         person=person,
-        today={
-            name: None if math.isnan(today[f]) else space.shown(f, today[f])
-            for f, name in enumerate(space.schema.names)
-        },
+        today={name: space.shown(f, today[f]) for f, name in enumerate(space.schema.names)},
         score=float(paths[0].scores[0]),
         goal=result.goal,
         routes=tuple(_route(paths[slot], space) for slot in result.choices_at(index)),
@@ -251,13 +269,24 @@ def _route(path: Path, space: Space) -> Route:
         for (before, after), score in zip(pairwise(path.values), path.scores[1:], strict=True)
         if (moves := _moves(before, after, space))
     )
-    return Route(steps, _moves(path.values[0], path.values[-1], space))
+    start, end = path.values[0], path.values[-1]
+    return Route(
+        steps,
+        changes=_moves(start, end, space),
+        follows=_named(space.links.following(start, end), start, end, space),
+        months=float(space.links.months(end[None], start[None])[0]),
+    )
 
 
 def _moves(before: Floats, after: Floats, space: Space) -> tuple[Move, ...]:
+    """What is to be done to get from one row to another."""
+    return _named(space.links.asked(before, after), before, after, space)
+
+
+def _named(features: Mask, before: Floats, after: Floats, space: Space) -> tuple[Move, ...]:
     return tuple(
         Move(space.schema.features[f], space.shown(f, before[f]), space.shown(f, after[f]))
-        for f in np.flatnonzero(before != after).tolist()
+        for f in np.flatnonzero(features).tolist()
     )
 
 

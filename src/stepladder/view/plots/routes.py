@@ -58,7 +58,7 @@ def person(result: Recourse, person: Hashable, *, width: float = WIDTH) -> Chart
     """
     width = checked_width(width)
     plan, routes = drawable(result, person)
-    changing = _changing(routes)
+    changing = _changing(routes, result.space)
     tracks = {f: _track(result, routes, f) for f in changing}
     axis = axis_room([label for track in tracks.values() for label in track.labels])
     wide = inner_width(width, 1, axis)
@@ -104,9 +104,10 @@ def different(result: Recourse, index: int) -> list[Drawn]:
     return [Drawn(str(n), path) for n, path in enumerate(paths or attempts.values(), 1)]
 
 
-def _changing(routes: list[Drawn]) -> list[int]:
-    """The features that any route changes, in the schema's order."""
-    moved = [(route.path.values != route.path.values[0]).any(axis=0) for route in routes]
+def _changing(routes: list[Drawn], space: Space) -> list[int]:
+    """The features that any route asks to change, in the schema's order."""
+    asked = space.links.asked
+    moved = [asked(route.path.values[0], route.path.values).any(axis=0) for route in routes]
     found: list[int] = np.flatnonzero(np.any(moved, axis=0)).tolist()
     return found
 

@@ -116,7 +116,8 @@ def _nearest(result: Recourse) -> PageTable | None:
     paths = nearest_paths(result)
     if not paths:
         return None
-    moved = [int((path.values[-1] != path.values[0]).sum()) for path in paths]
+    asked = result.space.links.asked
+    moved = [int(asked(path.values[0], path.values[-1]).sum()) for path in paths]
     rows = [
         ("Steps", *_middle([path.steps for path in paths], plain)),
         ("Things to change", *_middle(moved, plain)),
