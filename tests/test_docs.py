@@ -89,7 +89,11 @@ def test_the_commands_of_a_page_run(
 
 
 def test_the_spec_and_the_schema_that_pages_show_can_be_read(tmp_path: Path) -> None:
-    for page, kind, read in [("bench", "toml", load), ("constraints", "yaml", Schema.load)]:
+    for page, kind, read in [
+        ("bench", "toml", load),
+        ("constraints", "yaml", Schema.load),
+        ("schemas", "yaml", Schema.load),
+    ]:
         text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
         shown = re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
         assert shown

@@ -63,14 +63,28 @@ def test_what_is_written_is_what_was_guessed_with_comments(table, tmp_path):
     assert "# seen: 800.25 to 3000; 1 missing\n- name: income\n  kind: numeric\n" in text
     assert "# seen: 2 levels; 1 missing\n- name: job\n" in text
     assert "  levels: [clerk, smith]\n" in text
-    assert "#   change    any (if left out), increase, decrease or never\n" in text
+    assert (
+        "#   change       any (if left out), increase, decrease, never, or, for a number,\n" in text
+    )
 
 
-@pytest.mark.parametrize("kind", [sl.Numeric, sl.Ordinal, sl.Categorical])
+@pytest.mark.parametrize("kind", [sl.Numeric, sl.Ordinal, sl.Categorical, sl.Derived])
 def test_the_comments_explain_every_setting(table, kind):
     explained = [line[:20] for line in stepladder(table).stdout.splitlines() if line[:1] == "#"]
     said = " ".join(explained).replace(",", " ").split()
     assert {f.name for f in fields(kind)} - {"name"} <= set(said)
+
+
+def test_it_fits_a_terminal_of_80_columns(table):
+    assert [line for line in stepladder(table).stdout.splitlines() if len(line) > 80] == []
+
+
+def test_requirements_are_explained_with_one_that_can_be_used(table):
+    text = stepladder(table).stdout
+    end = "# require:\n# - loan <= price\n"
+    assert text.endswith(end)
+    used = text.removesuffix(end) + "require:\n- age <= income\n"
+    assert sl.Schema.from_dict(yaml.safe_load(used)).require == ("age <= income",)
 
 
 def test_without_a_file_it_goes_to_the_terminal(table):
@@ -106,7 +120,7 @@ def test_what_is_suggested_can_be_used_by_taking_the_sign_away(tmp_path):
     frame.to_parquet(tmp_path / "odd.parquet")
     text = stepladder(tmp_path / "odd.parquet").stdout
     assert "  # bounds: [800.25, 3000]  # as seen; null for an open end\n" in text
-    assert "  change: any  # or increase, decrease, never\n" in text
+    assert "  change: any  # or increase, decrease, never, time\n" in text
     assert "  change: any  # or never\n  levels: [clerk, smith]\n  # label: job\n" in text
     assert "# seen: nothing; 4 missing\n- name: gone\n" in text
     used = sl.Schema.from_dict(yaml.safe_load(re.sub("^  # ", "  ", text, flags=re.MULTILINE)))
@@ -127,7 +141,7 @@ def test_an_ordered_category_keeps_its_order_and_others_are_told_how_to_get_one(
     said = stepladder(tmp_path / "sizes.parquet", "--increase", "size").stdout
     assert "  kind: ordinal\n  change: increase  # or any, decrease, never\n" in said
     assert "  levels: [small, middle, big]\n" in said
-    hint = "  # ordinal if the levels have an order; then list the lowest first\n"
+    hint = "  # or ordinal, if the levels have an order: lowest first\n"
     assert f"- name: grade\n  kind: categorical{hint}" in said
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +18,8 @@ from stepladder.errors import SchemaError
         (sl.Numeric("a"), "numeric", True),
         (sl.Ordinal("a", levels=[1, 2]), "ordinal", True),
         (sl.Categorical("a"), "categorical", False),
+        (sl.Derived("a", "b"), "derived", True),
+        (sl.Derived("a", "where(b > 1, 'x', 'y')", levels=["x", "y"]), "derived", False),
     ],
 )
 def test_a_feature_knows_its_name_its_kind_and_its_change(feature, kind, ordered):
@@ -23,8 +27,8 @@ def test_a_feature_knows_its_name_its_kind_and_its_change(feature, kind, ordered
     assert feature.ordered is ordered
 
 
-@pytest.mark.parametrize("change", ["any", "increase", "decrease", "never"])
-def test_the_four_changes_are_given_as_words_or_as_members(change):
+@pytest.mark.parametrize("change", ["any", "increase", "decrease", "never", "time"])
+def test_the_changes_are_given_as_words_or_as_members(change):
     assert sl.Numeric("a", change=change).change is sl.Change(change)
     assert sl.Numeric("a", change=sl.Change(change)) == sl.Numeric("a", change=change)
 
@@ -69,6 +73,19 @@ def test_bounds_that_are_no_pair_of_numbers_are_refused(bounds):
 @pytest.mark.parametrize("decimals", [-1, 13])
 def test_decimals_are_between_none_and_twelve(decimals):
     with pytest.raises(SchemaError, match="between 0 and 12"):
+        sl.Numeric("a", decimals=decimals)
+
+
+@pytest.mark.parametrize(
+    ("decimals", "said"),
+    [
+        (-1, "for tens use multiple=10, got -1."),
+        (-3, "for thousands use multiple=1000, got -3."),
+        (-4, "for larger steps use multiple=10000, got -4."),
+    ],
+)
+def test_decimals_below_zero_are_answered_with_a_multiple(decimals, said):
+    with pytest.raises(SchemaError, match=f"between 0 and 12; {said}$"):
         sl.Numeric("a", decimals=decimals)
 
 
@@ -159,6 +176,295 @@ def test_what_is_typical_is_no_constraint():
     assert feasible.check(frame) == []
 
 
+# ---- what may be asked of a person ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("feature", "chosen"),
+    [
+        (sl.Numeric("a"), True),
+        (sl.Numeric("a", change="decrease"), True),
+        (sl.Numeric("a", change="never"), False),
+        (sl.Numeric("a", change="time"), False),
+        (sl.Ordinal("a", levels=[1, 2], change="increase"), True),
+        (sl.Categorical("a"), True),
+        (sl.Categorical("a", change="never"), False),
+        (sl.Derived("a", "b + 1"), False),
+    ],
+    ids=repr,
+)
+def test_a_plan_sets_what_is_neither_fixed_nor_worked_out(feature, chosen):
+    assert feature.chosen is chosen
+
+
+def test_what_may_be_asked_is_kept_and_shown():
+    income = sl.Numeric(
+        "income", reach="30%", multiple=50.0, at_once=True, difficulty=np.float64(2), months=6
+    )
+    assert repr(income) == (
+        "Numeric('income', reach='30%', multiple=50, at_once=True, difficulty=2, months=6)"
+    )
+    school = sl.Ordinal("school", levels=[1, 2, 3], not_to=[1], months_each=0.5, fill=np.True_)
+    assert repr(school) == (
+        "Ordinal('school', levels=(1, 2, 3), not_to=(1,), months_each=0.5, fill=True)"
+    )
+    account = sl.Categorical("account", not_to=["none"], moves={"over": ["basic"]}, months=1)
+    assert repr(account) == (
+        "Categorical('account', not_to=('none',), moves={'over': ['basic']}, months=1)"
+    )
+    for feature in (income, school, account):
+        assert eval(repr(feature), vars(sl).copy()) == feature
+        assert hash(feature) == hash(feature.but())
+        assert feature != feature.but(difficulty=9)
+        assert pickle.loads(pickle.dumps(feature)) == feature
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        *(("multiple", v, "multiple must be a number above 0, got") for v in (0, -5, "50", True)),
+        *(("difficulty", v, "difficulty must be a number above 0, got") for v in (0, -1, None)),
+        *(("months", v, "months must be a number of at least 0, got") for v in (-1, "6", None)),
+        *(("months_each", v, "months_each must be a number of at least 0, got") for v in (-1, "")),
+        *(("at_once", v, "at_once must be True or False, got") for v in (1, "yes", None)),
+        *(("fill", v, "fill must be True or False, got") for v in (1, "yes", None)),
+        ("months", float("nan"), "months must be a number of at least 0, got nan"),
+        ("difficulty", float("inf"), "difficulty must be a number above 0, got inf"),
+    ],
+)
+def test_settings_of_the_wrong_sort_are_refused(setting, value, said):
+    with pytest.raises(SchemaError, match=f"^The numeric feature 'a': {said}"):
+        sl.Numeric("a", **{setting: value})
+    if setting != "multiple":
+        with pytest.raises(SchemaError, match=f"^The ordinal feature 'a': {said}"):
+            sl.Ordinal("a", levels=[1, 2], **{setting: value})
+    if setting not in ("multiple", "at_once", "months_each"):
+        with pytest.raises(SchemaError, match=f"^The categorical feature 'a': {said}"):
+            sl.Categorical("a", **{setting: value})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"multiple": 0.5, "integer": True},
+        {"multiple": 2.5, "decimals": 0},
+        {"multiple": 0.005, "decimals": 2},
+    ],
+)
+def test_a_multiple_is_as_round_as_the_values_are(settings):
+    limit = "integer=True" if "integer" in settings else f"decimals={settings['decimals']}"
+    with pytest.raises(SchemaError, match=f"multiple has more decimals than {limit} allows, got"):
+        sl.Numeric("a", **settings)
+
+
+def test_a_multiple_that_is_round_enough_will_do():
+    assert sl.Numeric("a", multiple=0.1, decimals=1, bounds=(0.3, 0.3)).multiple == 0.1
+    assert sl.Numeric("a", multiple=0.07, decimals=2, bounds=(0.07, 0.13)).multiple == 0.07
+    assert sl.Numeric("a", multiple=1e-300, bounds=(-1e300, 1e300)).multiple == 1e-300
+    assert sl.Numeric("a", multiple=1000, bounds=(1, None)).multiple == 1000
+
+
+@pytest.mark.parametrize("bounds", [(10, 40), (51, 99), (-40, -10)])
+def test_some_multiple_lies_within_the_bounds(bounds):
+    said = f"no multiple of 50 lies within the bounds {bounds[0]} to {bounds[1]}; choose a smaller"
+    with pytest.raises(SchemaError, match=said):
+        sl.Numeric("a", multiple=50, bounds=bounds)
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [lambda **s: sl.Numeric("a", **s), lambda **s: sl.Ordinal("a", levels=[1, 2], **s)],
+)
+def test_a_change_has_one_time(feature):
+    with pytest.raises(SchemaError, match=r"either months.* or months_each .*; keep one of the tw"):
+        feature(months=6, months_each=1)
+    assert feature(months=0, months_each=1).months_each == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "why"), [("never", "never changes"), ("time", "changes with time alone")]
+)
+@pytest.mark.parametrize("setting", [{"reach": 5}, {"at_once": True}, {"fill": True}])
+def test_nothing_is_asked_of_what_no_plan_sets(change, why, setting):
+    (name,) = setting
+    said = f"'a': it {why}, so {name} would say nothing; leave it out, or choose another change"
+    with pytest.raises(SchemaError, match=said):
+        sl.Numeric("a", change=change, **setting)
+
+
+@pytest.mark.parametrize("setting", ["multiple", "difficulty", "months", "months_each"])
+def test_what_changes_with_time_is_asked_of_nobody(setting):
+    with pytest.raises(SchemaError, match=f"changes with time alone, so {setting} would say noth"):
+        sl.Numeric("a", change="time", **{setting: 2})
+    assert getattr(sl.Numeric("a", change="never", **{setting: 2}), setting) == 2
+
+
+@pytest.mark.parametrize("setting", [{"not_to": ["x"]}, {"moves": {"x": []}}, {"fill": True}])
+def test_levels_that_never_change_go_nowhere(setting):
+    (name,) = setting
+    for make in (sl.Ordinal, sl.Categorical):
+        with pytest.raises(SchemaError, match=f"it never changes, so {name} would say nothing"):
+            make("a", levels=["x", "y", "z"], change="never", **setting)
+
+
+@pytest.mark.parametrize("make", [sl.Ordinal, sl.Categorical])
+def test_levels_do_not_grow_with_time(make):
+    with pytest.raises(SchemaError, match="change 'time' is for numbers, which grow by one per"):
+        make("a", levels=["x", "y"], change="time")
+
+
+@pytest.mark.parametrize("make", [sl.Ordinal, sl.Categorical])
+def test_reach_is_for_numbers(make):
+    with pytest.raises(SchemaError, match="reach is for numbers; use not_to or moves, got '30%'"):
+        make("a", levels=["x", "y"], reach="30%")
+
+
+# ---- reach ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("30%", "30%"),
+        (" 30.0 %", "30%"),
+        ("+30%", "30%"),
+        (("-30%", "30%"), "30%"),
+        (500, 500),
+        (np.float64(2.5), 2.5),
+        ((-500, 500.0), 500),
+        (["-20%", "+50%"], ("-20%", "+50%")),
+        (("-20%", "50%"), ("-20%", "+50%")),
+        ((-100, None), (-100, None)),
+        ((None, "0.5%"), (None, "+0.5%")),
+        ((0, "5%"), (0, "+5%")),
+        (("0%", 5), (0, 5)),
+        (("-10%", 5), ("-10%", 5)),
+        ((None, None), None),
+        (None, None),
+    ],
+)
+def test_the_same_reach_is_kept_in_the_same_form(given, kept):
+    feature = sl.Numeric("a", reach=given)
+    assert feature.reach == kept
+    assert feature == sl.Numeric("a", reach=kept)
+    assert type(feature.reach) is type(kept)
+
+
+@pytest.mark.parametrize(
+    ("reach", "low", "high"),
+    [
+        (None, [-np.inf] * 4, [np.inf] * 4),
+        ("10%", [63, -11, 0, -np.inf], [77, -9, 0, np.inf]),
+        (("-20%", "+50%"), [56, -12, 0, -np.inf], [105, -5, 0, np.inf]),
+        (5, [65, -15, -5, -np.inf], [75, -5, 5, np.inf]),
+        ((-5, None), [65, -15, -5, -np.inf], [np.inf] * 4),
+        ((None, "+10%"), [-np.inf] * 4, [77, -9, 0, np.inf]),
+    ],
+)
+def test_reach_leads_so_far_from_today_and_a_gap_anywhere(reach, low, high):
+    reached = sl.Numeric("a", reach=reach).reached(np.array([70, -10, 0, np.nan]))
+    np.testing.assert_array_equal(reached, (low, high))
+
+
+@pytest.mark.parametrize(
+    "reach", ["30", "x%", "%", "1e3%", "", True, (1,), (1, 2, 3), ("a", 5), {}, float("inf")]
+)
+def test_a_reach_in_no_known_form_is_refused(reach):
+    said = r"reach must be how far from today's value a plan may go: \"30%\", a number, or a pair"
+    with pytest.raises(SchemaError, match=said):
+        sl.Numeric("a", reach=reach)
+
+
+@pytest.mark.parametrize("reach", ["-30%", -5, (5, 10), ("-20%", "-10%")])
+def test_a_reach_goes_down_first_and_then_up(reach):
+    with pytest.raises(SchemaError, match="reach goes from an end at or below 0 to an end at or"):
+        sl.Numeric("a", reach=reach)
+
+
+@pytest.mark.parametrize(
+    ("reach", "change"),
+    [("0%", "any"), (0, "any"), ((0, "0%"), "any"), ((-5, 0), "increase"), ((0, 5), "decrease")],
+)
+def test_a_reach_that_allows_nothing_is_refused(reach, change):
+    with pytest.raises(SchemaError, match="reach allows no change; use change='never', got"):
+        sl.Numeric("a", reach=reach, change=change)
+    assert sl.Numeric("a", reach=(-5, 0), change="decrease").reach == (-5, 0)
+
+
+# ---- moves ------------------------------------------------------------------------------------
+
+ACCOUNTS = ["none", "overdrawn", "basic", "gold"]
+
+
+@pytest.mark.parametrize("levels", [ACCOUNTS, None])
+def test_where_a_level_may_go(levels):
+    account = sl.Categorical(
+        "account", levels=levels, not_to=["none"], moves={"overdrawn": ["basic"], "gold": []}
+    )
+    allowed = {(a, b) for a in ACCOUNTS for b in ACCOUNTS if a != b and account.allows(a, b)}
+    assert allowed == {
+        *(("none", "overdrawn"), ("none", "basic"), ("none", "gold")),
+        ("overdrawn", "basic"),
+        *(("basic", "overdrawn"), ("basic", "gold")),
+    }
+    assert all(account.allows(level, level) for level in ACCOUNTS)
+    assert account.moves == {"overdrawn": ("basic",), "gold": ()}
+
+
+def test_an_ordinal_goes_its_own_way_besides():
+    ladder = sl.Ordinal("a", levels=ACCOUNTS, change="increase", moves={"basic": ["none", "gold"]})
+    assert ladder.allows("basic", "gold")
+    assert not ladder.allows("basic", "none")
+    assert not ladder.allows("gold", "basic")
+    assert ladder.allows("none", "gold")
+
+
+@pytest.mark.parametrize("make", [sl.Ordinal, sl.Categorical])
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"not_to": ["nome"]}, r"not_to names 'nome', which .*levels\. Did you mean 'none'\? They"),
+        ({"moves": {"gould": []}}, r"moves names 'gould', which .* Did you mean 'gold'\?"),
+        ({"moves": {"gold": ["basik"]}}, r"moves names 'basik', which .* mean 'basic'\?"),
+        ({"moves": {"gold": ["gold"]}}, "moves lead from 'gold' to itself; leave that out"),
+        ({"moves": {"gold": "basic"}}, "moves must be a list of levels, not one text or number"),
+        ({"moves": {"gold": ["none", "none"]}}, "moves name 'none' more than once"),
+        ({"moves": ["gold"]}, r"moves must be a mapping such as {from: \[to, …\]}, got \['gold'\]"),
+        ({"not_to": "none"}, "not_to must be a list of levels, not one text or number, got 'none'"),
+        ({"not_to": [None]}, "not_to must be texts, numbers or booleans, got None"),
+        ({"not_to": ["none", "none"]}, "not_to name 'none' more than once"),
+        ({"not_to": ACCOUNTS}, "not_to and moves leave no move from any level; use change='never'"),
+        (
+            {"moves": {level: [] for level in ACCOUNTS}},
+            "not_to and moves leave no move from any level",
+        ),
+    ],
+)
+def test_moves_that_make_no_sense_are_refused(make, settings, said):
+    with pytest.raises(SchemaError, match=f"^The {make.kind} feature 'a': {said}"):
+        make("a", levels=ACCOUNTS, **settings)
+
+
+def test_moves_against_an_ordinals_change_are_no_moves():
+    with pytest.raises(SchemaError, match="leave no move from any level"):
+        sl.Ordinal("a", levels=["x", "y"], change="increase", moves={"x": []})
+
+
+def test_moves_of_levels_to_be_learned_are_checked_then():
+    feature = sl.Categorical("a", not_to=["nome"], moves={"gold": ["none"]})
+    with pytest.raises(SchemaError, match=r"not_to names 'nome', .* Did you mean 'none'\?"):
+        feature.check_levels(ACCOUNTS)
+    with pytest.raises(SchemaError, match="not_to names 'nome'"):
+        feature.but(levels=ACCOUNTS)
+    assert feature.but(levels=[*ACCOUNTS, "nome"]).moves == {"gold": ("none",)}
+
+
+def test_moves_are_frozen():
+    moves = sl.Categorical("a", moves={"x": ["y"]}).moves
+    with pytest.raises(TypeError):
+        moves["x"] = ()
+
+
 # ---- words ------------------------------------------------------------------------------------
 
 
@@ -245,6 +551,18 @@ def test_percent_says_its_unit_by_itself(also):
         (
             sl.Categorical("a", onehot=["x", "y"], change="never", label="b"),
             sl.Categorical("a", onehot=["x", "y"], change="never"),
+        ),
+        (
+            sl.Numeric("a", reach="5%", multiple=5, at_once=True, months=2, fill=True, unit="$"),
+            sl.Numeric("a", reach="5%", multiple=5, at_once=True, months=2, fill=True),
+        ),
+        (
+            sl.Ordinal("a", levels=[1, 2, 3], not_to=[1], moves={1: [2]}, months_each=3, fall="b"),
+            sl.Ordinal("a", levels=[1, 2, 3], not_to=[1], moves={1: [2]}, months_each=3),
+        ),
+        (
+            sl.Categorical("a", not_to=["x"], moves={"x": ["y"]}, difficulty=2, label="b"),
+            sl.Categorical("a", not_to=["x"], moves={"x": ["y"]}, difficulty=2),
         ),
     ],
 )

@@ -80,9 +80,80 @@ def test_the_repr_of_a_schema_is_python_that_makes_it():
             sl.Numeric("a", bounds=(0, None), decimals=2, typical=(1, 5), unit="$", times=0.5),
             sl.Ordinal("b", levels=[1, 2], change="increase", rise="learn more"),
             sl.Categorical("c", onehot=["c_x", "c_y"], change="never", label="it's “c”"),
-        ]
+            sl.Derived("d", "where(c == 'c_x', a, \"c_y\" != c)", decimals=1),
+        ],
+        require=["a <= d", "c != 'c_x'"],
     )
     assert eval(repr(schema), vars(sl).copy()) == schema
+    plain = sl.Schema([sl.Numeric("a")])
+    assert repr(plain) == "Schema([\n    Numeric('a'),\n])"
+
+
+# ---- requirements -----------------------------------------------------------------------------
+
+HOUSE = [sl.Numeric("loan"), sl.Numeric("price", change="never"), sl.Categorical("job")]
+
+
+def test_requirements_are_part_of_what_a_schema_is():
+    schema = sl.Schema(HOUSE, require=["loan <= price", "loan >= 0"])
+    assert schema.require == ("loan <= price", "loan >= 0")
+    assert schema == sl.Schema(HOUSE, schema.require) == pickle.loads(pickle.dumps(schema))
+    assert schema.rules.require == schema.with_levels({"job": ["a"]}).require == schema.require
+    other = sl.Schema(HOUSE)
+    assert other.require == ()
+    assert other != schema
+    assert schema.differs_in(other) == other.differs_in(schema) == "require"
+    assert schema.differs_in(schema.with_levels({"job": ["a", "b"]})) is None
+    assert "require" not in other.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("require", "said", "at"),
+    [
+        ("loan <= price", r"^require must be a list of texts: require=\['loan <= price'\]\.$", ()),
+        (5, "^require must be a list of texts such as 'loan <= price', got 5", ()),
+        ({"loan": 5}, "^require must be a list of texts such as", ()),
+        (["loan > 0", 5], "^A requirement must be text such as 'loan <= price', got 5", (1,)),
+        (["loan <="], "^The requirement, at character", (0,)),
+        ([""], "^The requirement is empty", (0,)),
+        (["loan > 0", "lone <= price"], r"^The requirement.* 'lone'\. Did you mean 'loan'", (1,)),
+        (["loan + price"], r"^The requirement 'loan \+ price' gives a number, not yes or no", (0,)),
+        (["'a'"], "reads no feature that a plan could change", (0,)),
+        (["was(loan) <= 5"], r"^The requirement 'was\(loan\) <= 5' reads no feature that a", (0,)),
+        (["job == 'x' and lone"], "names 'lone', which is no feature of the schema", (0,)),
+    ],
+)
+def test_a_requirement_that_says_nothing_is_refused(require, said, at):
+    with pytest.raises(SchemaError, match=said) as caught:
+        sl.Schema(HOUSE, require)
+    assert caught.value.at == ("require", *at)
+
+
+def test_a_requirement_on_levels_to_be_learned_is_checked_then():
+    schema = sl.Schema(HOUSE, require=["job == 'smiht'"])
+    with pytest.raises(SchemaError, match=r"^The requirement.*Did you mean 'smith'"):
+        schema.with_levels({"job": ["clerk", "smith"]})
+    with pytest.raises(SchemaError, match=r"^The requirement 'job' gives text, not yes or no"):
+        sl.Schema(HOUSE, require=["job"]).with_levels({"job": ["clerk", "smith"]})
+
+
+def test_learned_levels_keep_every_other_setting():
+    job = sl.Categorical(
+        "job", not_to=["clerk"], moves={"smith": ["nurse"]}, months=3, label="work"
+    )
+    schema = sl.Schema([job, sl.Numeric("pay")])
+    learned = schema.with_levels({"job": ["clerk", "nurse", "smith"]})
+    assert learned["job"] == job.but(levels=["clerk", "nurse", "smith"])
+    assert schema.differs_in(learned) is None
+    assert sl.Schema([job.but(months=4), sl.Numeric("pay")]).differs_in(learned) == "job"
+    with pytest.raises(SchemaError, match="not_to names 'clerk', which is none of its levels"):
+        schema.with_levels({"job": ["nurse", "smith"]})
+
+
+def test_only_what_has_levels_is_among_the_levels():
+    grade = sl.Derived("grade", "where(loan > 9, 'high', 'low')", levels=["low", "high"])
+    schema = sl.Schema([*HOUSE, sl.Derived("ltv", "loan / price"), grade])
+    assert schema.levels == {"job": (), "grade": ("low", "high")}
 
 
 # ---- the same rules in other words ------------------------------------------------------------
@@ -320,6 +391,7 @@ def test_one_hot_groups_become_one_feature_where_their_first_column_stands():
         {"integer": ["incom"]},
         {"bounds": {"incom": (0, 1)}},
         {"onehot": {"group": ["incom", "age"]}},
+        {"derived": {"incom": "age"}},
     ],
     ids=lambda asked: next(iter(asked)),
 )
@@ -371,6 +443,41 @@ def test_a_column_of_gaps_is_answered_by_name(library):
         sl.Schema.infer(library({"gap": [None, None]}))
 
 
+def test_derived_columns_and_requirements_are_named():
+    frame = small().assign(
+        ratio=[0.5, 0.25, 0.1], rich=[True, False, True], grade=["low", "high", "low"], twice=2
+    )
+    formulas = {
+        "ratio": "income / age",
+        "rich": "income > 2",
+        "grade": "where(rich == 1, 'high', 'low')",
+        "twice": "age * 2",
+    }
+    schema = sl.Schema.infer(frame, derived=formulas, require=["income <= age"], integer=["twice"])
+    assert schema.require == ("income <= age",)
+    assert schema.derived == (
+        sl.Derived("ratio", formulas["ratio"], decimals=2),
+        sl.Derived("rich", formulas["rich"]),
+        sl.Derived("grade", formulas["grade"], levels=["high", "low"]),
+        sl.Derived("twice", formulas["twice"], integer=True),
+    )
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"never": ["income"]},
+        {"ordinal": {"income": [1, 2]}},
+        {"bounds": {"income": (0, 1)}},
+        {"categorical": ["income"]},
+    ],
+)
+def test_a_derived_column_is_nothing_else(asked):
+    said = "^'income' is derived, so it follows from other features. Leave it out of everything but"
+    with pytest.raises(SchemaError, match=said):
+        sl.Schema.infer(small(), derived={"income": "age"}, **asked)
+
+
 # ---- YAML -------------------------------------------------------------------------------------
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
@@ -399,15 +506,34 @@ phrases = (tricky | texts).map(lambda text: " ".join(text.split()))
 labels = st.none() | phrases.filter(bool)
 units = st.fixed_dictionaries({"unit": phrases, "times": st.floats(1e-300, 1e300)})
 
+sizes = st.floats(1e-3, 1e3).map(lambda size: float(f"{size:.3g}"))
+percentages = sizes.map(lambda size: f"{size:f}%")
+reaches = (
+    st.none()
+    | percentages
+    | sizes
+    | st.tuples(st.none() | sizes.map(lambda size: -size), percentages | sizes)
+).filter(lambda reach: not isinstance(reach, str) or float(reach[:-1]) > 0)
+times = st.fixed_dictionaries({"months": sizes}) | st.fixed_dictionaries({"months_each": sizes})
+number_terms = st.fixed_dictionaries(
+    {"at_once": st.booleans(), "difficulty": sizes, "fill": st.booleans(), "reach": reaches}
+).flatmap(lambda terms: times.map(lambda time: {**terms, **time}))
+ordinal_terms = st.fixed_dictionaries({"difficulty": sizes}).flatmap(
+    lambda terms: times.map(lambda time: {**terms, **time})
+)
+
 
 @st.composite
 def features(draw: st.DrawFn, name: str):
     kind = draw(st.sampled_from(["numeric", "ordinal", "categorical", "onehot"]))
     if kind == "numeric":
         low, high = sorted([draw(ends), draw(ends)])
+        change = draw(number_ways)
+        asked = draw(number_terms) if change not in ("never", "time") else {}
         return sl.Numeric(
             name,
-            change=draw(one_way),
+            **asked,
+            change=change,
             bounds=draw(st.sampled_from([(None, None), (low, None), (None, high), (low, high)])),
             integer=draw(st.booleans()) and high - low > 1,
             typical=draw(st.sampled_from([None, (low, high)])) if low < high else None,
@@ -417,9 +543,13 @@ def features(draw: st.DrawFn, name: str):
         )
     if kind == "ordinal":
         words = {"label": draw(labels), "fall": draw(phrases)}
-        return sl.Ordinal(name, levels=draw(levels), change=draw(one_way), **words)
+        settings = draw(ordinal_terms)
+        return sl.Ordinal(name, levels=draw(levels), change=draw(one_way), **words, **settings)
     if kind == "categorical":
         listed = draw(st.none() | levels)
+        if draw(st.booleans()) and listed is not None:
+            moves = {listed[0]: listed[1:]}
+            return sl.Categorical(name, levels=listed, not_to=listed[:1], moves=moves, fill=True)
         return sl.Categorical(name, levels=listed, change=draw(either), label=draw(labels))
     listed = draw(levels)
     return sl.Categorical(
@@ -433,12 +563,21 @@ def features(draw: st.DrawFn, name: str):
 @st.composite
 def schemas(draw: st.DrawFn) -> sl.Schema:
     chosen = draw(st.lists(names, min_size=1, max_size=5, unique=True))
-    return sl.Schema([draw(features(name)) for name in chosen])
+    made = [draw(features(name)) for name in chosen]
+    numbers = [f.name for f in made if f.kind == "numeric" and "\n" not in f.name]
+    if not numbers or not draw(st.booleans()):
+        return sl.Schema(made)
+    name = "`" + numbers[0].replace("`", "``") + "`"
+    try:
+        derived = sl.Derived("worked out", f"where({name} > 1, 1, {name}) + 2", decimals=2)
+        return sl.Schema([*made, derived], require=[f"{name} <= 5 or `worked out` != 3"])
+    except SchemaError:  # a name that formulas can't say
+        return sl.Schema(made)
 
 
 def exactly(schema: sl.Schema) -> list:
     """Everything in a schema with its types, since 1, 1.0 and True are equal to Python."""
-    return [repr(feature) for feature in schema.features]
+    return [repr(feature) for feature in schema.features] + list(schema.require)
 
 
 @given(schema=schemas())
@@ -464,15 +603,30 @@ def test_the_file_is_one_that_a_person_can_write(tmp_path):
         "  typical: [0, 20000]\n"
         "  unit: $ a month\n"
         "- {name: education, kind: ordinal, levels: [none, school], change: increase}\n"
-        "- {name: job, kind: categorical}\n",
+        "- {name: job, kind: categorical, not_to: [none], moves: {clerk: [nurse]}}\n"
+        "- {name: loan, kind: numeric, reach: [-20%, +50%], multiple: 1000, at_once: true}\n"
+        "- {name: debt, kind: numeric, reach: 30%, months: 6, difficulty: 2, fill: true}\n"
+        "- {name: age, kind: numeric, change: time}\n"
+        "- name: ratio\n"
+        "  kind: derived\n"
+        "  formula: where(income > 0, loan / income, was(ratio))\n"
+        "  decimals: 2\n"
+        "require:\n"
+        "- debt <= loan\n"
+        "- education == 'none' or ratio < 3\n",
         encoding="utf-8",
     )
     assert sl.Schema.load(str(file)) == sl.Schema(
         [
             sl.Numeric("income", bounds=(0, None), typical=(0, 20_000), unit="$ a month"),
             sl.Ordinal("education", levels=["none", "school"], change="increase"),
-            sl.Categorical("job"),
-        ]
+            sl.Categorical("job", not_to=["none"], moves={"clerk": ["nurse"]}),
+            sl.Numeric("loan", reach=("-20%", "+50%"), multiple=1000, at_once=True),
+            sl.Numeric("debt", reach="30%", months=6, difficulty=2, fill=True),
+            sl.Numeric("age", change="time"),
+            sl.Derived("ratio", "where(income > 0, loan / income, was(ratio))", decimals=2),
+        ],
+        require=["debt <= loan", "education == 'none' or ratio < 3"],
     )
 
 
@@ -525,8 +679,84 @@ def test_a_file_that_is_wrong_is_answered_by_name_and_place(tmp_path, text, said
     with pytest.raises(SchemaError, match=said) as caught:
         sl.Schema.load(file)
     assert str(caught.value).startswith(f"{file}")
-    if "list under the key" not in said:
-        assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value).splitlines()) == 1
+
+
+HEAD = "features:\n- {name: loan, kind: numeric}\n- name: a\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        (HEAD + "  kind: number\n", "4, column 9", "Feature 'a' has the kind 'number'; expected"),
+        (HEAD, "3, column 3", "Feature 'a' has the kind None"),
+        (
+            HEAD + "  kind: numeric\n  bound:\n  - 0\n",
+            "5, column 3",
+            "unknown setting 'bound'. Did",
+        ),
+        (HEAD + "  kind: numeric\n  bounds:\n  - 0\n", "6, column 3", "bounds must be two numbers"),
+        (HEAD + "  kind: numeric\n  reach: far\n", "5, column 10", "reach must be how far from"),
+        (HEAD + "  kind: categorical\n  reach: 30%\n", "5, column 10", "reach is for numbers; use"),
+        (HEAD + "  kind: categorical\n  moves: [b]\n", "5, column 10", "moves must be a mapping"),
+        (HEAD + "  kind: numeric\n  change: up\n", "5, column 11", "change must be one of 'any'"),
+        (HEAD + "  kind: numeric\n  months: -1\n", "5, column 11", "months must be a number of at"),
+        (HEAD + "  kind: ordinal\n", "3, column 3", "needs its levels"),
+        (HEAD + "  kind: derived\n", "3, column 3", "'a' is derived, so it needs a formula, such"),
+        (HEAD + "  kind: derived\n  formula: 5\n", "5, column 12", "formula must be text such as"),
+        (HEAD + "  kind: derived\n  formula: loan /\n", "5, column 12", "The formula of 'a', at"),
+        (HEAD + "  kind: derived\n  formula: lone\n", "5, column 12", "Did you mean 'loan'"),
+        (HEAD + "  kind: derived\n  formula: a\n", "5, column 12", "in a circle: 'a' needs 'a'"),
+        (
+            HEAD + "  kind: derived\n  formula: loan\n  change: any\n",
+            "6, column 3",
+            "unknown setting 'change'",
+        ),
+        (
+            HEAD + "  kind: numeric\n- 5\n",
+            "5, column 3",
+            "Feature 3 of the file has no name; got 5",
+        ),
+        (HEAD + "  kind: numeric\n- {name: a, kind: numeric}\n", "5, column 3", "more than once"),
+        (HEAD + "  kind: numeric\nrequire: loan > 1\n", "5, column 10", "require must be a list"),
+        (HEAD + "  kind: numeric\nrequire: [a > 1, loan]\n", "5, column 18", "gives a number, not"),
+        (HEAD + "  kind: numeric\nrequires: [a > 1]\n", "5, column 1", "mean 'require'?"),
+        ("features: {a: b}\n", "1, column 11", "a list under the key 'features'"),
+        ("feature: []\n", "1, column 1", "a list under the key 'features'"),
+        ("", "1, column 1", "a list under the key 'features'"),
+        (
+            "features:\n- name: a\n\tkind: numeric\n",
+            "3, column 1",
+            "a tab here; indent with spaces",
+        ),
+        ("features:\n- name: a\n kind: b\n", "3, column 2", "indented otherwise than those above"),
+        ("features:\n- name: 'a\n", "3, column 1", "a text in quotes isn't closed"),
+        ("features:\n- *x\n", "2, column 3", "there's no 'x' that could be repeated here"),
+        ("features: a: b\n", "1, column 12", "a colon can't be here; put text that has one in"),
+        ("features: @a\n", "1, column 11", "found character '@'; put text that has it in quotes"),
+        ("features: !a b\n", "1, column 11", "the tag !a isn't known; leave it out"),
+        ("--- a\n--- b\n", "2, column 1", "a second document begins here; keep one"),
+        ("features: [", "1, column 12", "expected a value, but found the end of the file"),
+    ],
+)
+def test_a_mistake_in_a_file_is_found_by_line_and_column(tmp_path, text, place, said):
+    file = tmp_path / "schema.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(SchemaError) as caught:
+        sl.Schema.load(file)
+    assert str(caught.value).startswith(f"{file}, line {place}: ")
+    assert said in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    assert "<" not in str(caught.value).replace("'loan <= price'", "")
+
+
+def test_a_mistake_in_what_is_shared_is_found_where_it_stands(tmp_path):
+    file = tmp_path / "schema.yaml"
+    file.write_text(
+        "usual: &usual\n  kind: numeric\n  months: x\nfeatures:\n- {<<: *usual, name: a}\n"
+    )
+    with pytest.raises(SchemaError, match=r"line 3, column 11: .*months must be a number"):
+        sl.Schema.load(file)
 
 
 def test_rules_that_are_shared_in_a_file_may_still_be_overruled(tmp_path):

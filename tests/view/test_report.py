@@ -14,6 +14,7 @@ from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ from stepladder.view import page
 from stepladder.view.report import compared, report, write
 from stepladder.view.report.everyone import ROUTES
 from stepladder.view.report.examples import chosen
+from stepladder.view.report.settings import rules
 from stepladder.view.spread import changed, distributions, nearest_paths
 from stepladder.words import plans as words
 
@@ -519,3 +521,27 @@ def test_nothing_sticks_out_of_the_window(tmp_path: Path, html: str, width: int)
     found = re.search(r"<title>(\d+)</title>", done.stdout)
     assert found is not None
     assert int(found[1]) == width
+
+
+def test_the_rules_of_a_schema_are_told_in_words():
+    schema = sl.Schema(
+        [
+            sl.Numeric("age", change="time"),
+            sl.Categorical("account", levels=["none", "basic"], not_to=["none"], months=2),
+            sl.Derived("half", "age / 2"),
+        ],
+        require=["age >= half", "age < 99"],
+    )
+    table = rules(SimpleNamespace(space=SimpleNamespace(schema=schema)))
+    assert table.rows == (
+        ("age", "age", "a number", "with time", "any number; grows by one per year"),
+        (
+            "account",
+            "account",
+            "one of several",
+            "any way",
+            "none, basic; not to none; takes 2 months",
+        ),
+        ("half", "half", "worked out", "with others", "from age / 2"),
+    )
+    assert table.note == "Every row keeps: age >= half; age < 99."

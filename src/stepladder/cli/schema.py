@@ -27,26 +27,51 @@ MANY = 50
 HEADER = """\
 # What the features of {table} are, and how a person may change them.
 #
-# It was guessed, and no table says what can be asked of anybody. So check every feature: can it
-# change, and which way? Where does it end? What do people call it? A setting after "# " is a
-# suggestion; take the "# " away to use it.
+# It was guessed, and no table says what can be asked of anybody. So check every
+# feature: can it change, and which way? How far, and how long does it take?
+# What do people call it? A setting after "# " is a suggestion; take the "# "
+# away to use it.
 #
-#   kind      numeric; categorical (levels without an order); ordinal (levels, the lowest first)
-#   change    any (if left out), increase, decrease or never
-#   bounds    [low, high] of a number, null for an open end
-#   typical   [low, high] of most people, as known without the table (for private use)
-#   integer   true: whole numbers only
-#   decimals  how many at most
-#   levels    what a category can be
-#   onehot    the 0/1 columns that hold a category, one for each level
+#   kind         numeric; categorical (levels without an order); ordinal
+#                (levels, the lowest first); derived (worked out from others)
+#   change       any (if left out), increase, decrease, never, or, for a number,
+#                time: it grows by one per year
+#   bounds       [low, high] of a number, null for an open end
+#   typical      [low, high] of most people, as known without the table (for
+#                private use)
+#   integer      true: whole numbers only
+#   decimals     how many at most
+#   levels       what a category can be
+#   onehot       the 0/1 columns that hold a category, one for each level
+#   formula      how a derived feature is worked out, such as loan / price;
+#                was(x) is today's value
+#
+# What may be asked of a person, where there's more to say:
+#   reach        how far from today's value a number may go: 30%, [-20%, +50%],
+#                500 or [-100, null]
+#   multiple     what an asked-for number is a multiple of, such as 50
+#   not_to       levels that nobody is advised to move to
+#   moves        where a level may go in one step, and nowhere else:
+#                {{overdrawn: [basic]}}
+#   at_once      true: it changes in a single step
+#   difficulty   how hard a change is beside others; 1 is usual
+#   months       how long a change takes, however large
+#   months_each  or how long each unit or level takes
+#   fill         true: a missing value may be filled in
 #
 # And how it's spoken of, where its name won't do:
-#   label     what people call it
-#   unit      what a number is counted in, such as $ or years
-#   percent   true: a share, shown as per cent
-#   times     what to multiply a number by to get its unit, such as 1000
-#   rise, fall  what to tell a person to do
+#   label        what people call it
+#   unit         what a number is counted in, such as $ or years
+#   percent      true: a share, shown as per cent
+#   times        what to multiply a number by to get its unit, such as 1000
+#   rise, fall   what to tell a person to do
 features:
+"""
+
+FOOTER = """
+# Requirements between features, which every row of every step keeps:
+# require:
+# - loan <= price
 """
 
 
@@ -130,10 +155,11 @@ def _fits(column: Any) -> bool:
 def _commented(schema: Schema, frame: Any, table: str) -> str:
     """The schema as YAML, with what each setting means and what was seen of each feature."""
     entries = schema.to_dict()["features"]
-    return HEADER.format(table=" ".join(table.split())) + "\n".join(
+    listed = "\n".join(
         _entry(feature, settings, frame[feature.name])
         for feature, settings in zip(schema.features, entries, strict=True)
     )
+    return HEADER.format(table=" ".join(table.split())) + listed + FOOTER
 
 
 def _entry(feature: Feature, settings: dict[str, Any], column: Any) -> str:
@@ -153,10 +179,14 @@ def _or(feature: Feature, setting: str) -> str:
     from stepladder.table.feature import Categorical, Change
 
     if setting == "change":
-        known = list(Change) if feature.ordered else [Change.ANY, Change.NEVER]
-        return f"  # or {', '.join(how.value for how in known if how is not feature.change)}"
+        left_out = {
+            "ordinal": [Change.TIME],
+            "categorical": [Change.INCREASE, Change.DECREASE, Change.TIME],
+        }.get(feature.kind, [])
+        known = [how for how in Change if how not in (feature.change, *left_out)]
+        return f"  # or {', '.join(how.value for how in known)}"
     if setting == "kind" and isinstance(feature, Categorical) and len(feature.levels or ()) > 2:
-        return "  # ordinal if the levels have an order; then list the lowest first"
+        return "  # or ordinal, if the levels have an order: lowest first"
     return ""
 
 

@@ -140,9 +140,10 @@ def in_working_order(features: Sequence[Described]) -> tuple[Derived, ...]:
         if not ready:
             circle = _circle(waiting, needs)
             at = next(i for i, f in enumerate(features) if f.name == circle[0])
+            first, *rest = map(repr, circle)
             raise SchemaError(
-                f"The formulas go in a circle: {' needs '.join(map(repr, circle))}. Work one of "
-                f"them out from other features, or from today's value, was({circle[0]}).",
+                f"The formulas go in a circle: {first} needs {', which needs '.join(rest)}. Work "
+                "one of them out from other features, or from today's values, by was(…).",
                 *("features", at, "formula"),
             )
         waiting.remove(ready[0])

@@ -9,6 +9,19 @@ from typing import Any
 
 from stepladder.errors import SchemaError
 
+PLAIN = (
+    (r"'\\t' that cannot start any token", "there's a tab here; indent with spaces"),
+    (r"(found character '.') that cannot start any token", r"\1; put text that has it in quotes"),
+    ("mapping values are not allowed", "a colon can't be here; put text that has one in quotes"),
+    ("expected <block end>", "this line is indented otherwise than those above it"),
+    ("expected the node content, but found (.+)", r"expected a value, but found \1"),
+    ("unexpected end of stream", "a text in quotes isn't closed"),
+    ("undefined alias ('.+')", r"there's no \1 that could be repeated here"),
+    ("constructor for the tag '(.+)'", r"the tag \1 isn't known; leave it out"),
+    ("found another document", "a second document begins here; keep one"),
+)
+"""What the parser calls a problem, and how to say it."""
+
 
 class Key(str):
     """The key of something in a file, where the key itself is the mistake."""
@@ -66,11 +79,12 @@ def read(text: str, path: str | Path) -> tuple[Any, Any]:
 
 
 def _plainly(problem: str) -> str:
-    """A problem of a YAML file without the words of its parser."""
-    if "'\\t' that cannot start any token" in problem:
-        return "there's a tab here; indent with spaces"
-    problem = problem.replace("'<stream end>'", "the end of the file")
-    return re.sub("<(block|flow|document)[a-z ]*>|<scalar>", "something else", problem)
+    """A problem of a YAML file in plain words, and not in those of its parser."""
+    for theirs, plain in PLAIN:
+        if found := re.search(theirs, problem):
+            problem = found.expand(plain)
+            break
+    return problem.replace("'<stream end>'", "the end of the file")
 
 
 def position(node: Any, at: Sequence[str | int]) -> str:

@@ -168,7 +168,7 @@ def _routes(step: StEP, result: Recourse, person: Any, seed: int) -> tuple[list[
     """The different routes of one person, or of some people, and how many people that is."""
     if odd := step.space_.schema.differs_in(result.space.schema):
         raise ParameterError(
-            f"The result and the method differ in the feature {odd!r}, so they don't belong "
+            f"The result and the method differ in {odd!r}, so they don't belong "
             "together. Give the method that the result is from."
         )
     if person is not None:
