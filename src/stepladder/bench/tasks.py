@@ -20,7 +20,7 @@ from stepladder.bench.models import MODELS, Lessons
 from stepladder.bench.spec import Spec
 from stepladder.model.goal import Goal
 from stepladder.model.scorer import Encoded, Scorer, encoded
-from stepladder.table.feature import Change, Numeric
+from stepladder.table.feature import Numeric
 from stepladder.table.space import Floats, Space
 
 
@@ -47,7 +47,7 @@ class Task:
         if not hasattr(model, "coef_"):
             return np.full(len(people), np.nan)
         free = self.space.columns_of(
-            lambda feature: isinstance(feature, Numeric) and feature.change is not Change.NEVER
+            lambda feature: isinstance(feature, Numeric) and feature.chosen
         )
         gap = np.log(goal / (1 - goal)) - model.decision_function(self.space.encode(people))
         return np.asarray(gap / np.linalg.norm(model.coef_[0, free]))

@@ -250,7 +250,7 @@ class Session:
     def help(self, _: str) -> None:
         """The commands, with features that this person has."""
         features = self.space.schema.features
-        free = [f for f, feature in enumerate(features) if feature.change is not Change.NEVER]
+        free = [f for f, feature in enumerate(features) if feature.chosen]
         first, *more = (free or list(range(len(features))))[:2]
         label = features[first].label
         example = ", ".join(f"{features[f].label} {self.now(f)}" for f in (first, *more))

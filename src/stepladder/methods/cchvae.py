@@ -27,7 +27,7 @@ from stepladder.methods.vae import Network, Singles, train
 from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome
 from stepladder.table.feasible import Feasible
-from stepladder.table.feature import Categorical, Change
+from stepladder.table.feature import Categorical
 from stepladder.table.space import Floats, Mask, Space
 
 CANDIDATES = 2**15
@@ -283,6 +283,6 @@ def _groups(space: Space) -> list[slice]:
     slices = [
         space.slices[feature.name]
         for feature in space.schema.features
-        if isinstance(feature, Categorical) and feature.change is not Change.NEVER
+        if isinstance(feature, Categorical) and feature.chosen
     ]
     return [where for where in slices if where.stop - where.start > 1]

@@ -32,9 +32,9 @@ from stepladder.result.path import Outcome, Path
 from stepladder.table import frames
 from stepladder.table.amounts import moved, value, within
 from stepladder.table.feasible import Feasible
-from stepladder.table.links import changed
-from stepladder.table.feature import Change, Feature
+from stepladder.table.feature import Feature
 from stepladder.table.frames import Frame
+from stepladder.table.links import changed
 from stepladder.table.personal import limit_arrays, locked_mask
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Mask
@@ -230,7 +230,7 @@ class Walk:
             )
         if feature not in self._locked:
             self._locked.append(feature)
-            if self._step.space_.schema.features[index].change is not Change.NEVER:
+            if self._step.space_.schema.features[index].chosen:
                 self._move(self._row)
             self._note("lock", feature=feature)
 
@@ -265,7 +265,7 @@ class Walk:
             return
         else:
             self._limits[feature] = (low, high)
-        if self._step.space_.schema.features[index].change is not Change.NEVER:
+        if self._step.space_.schema.features[index].chosen:
             self._move(self._row)
         self._note("limit", feature=feature, low=low, high=high)
 

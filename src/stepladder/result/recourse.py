@@ -238,7 +238,7 @@ class Recourse:
         return chosen
 
     def _moved(self, path: Path) -> Floats:
-        """(features,) by how much a path changes what it sets; a gap that it fills counts from 0."""
+        """(features,) by how much a path changes what it sets; a gap counts as below all."""
         start, end = path.values[0], path.values[-1]
         asked = self.space.links.asked(start, end)
         return np.where(asked, np.nan_to_num(end) - np.nan_to_num(start, nan=-1.0), 0.0)

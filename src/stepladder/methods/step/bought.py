@@ -20,7 +20,7 @@ from stepladder.model.scorer import Scorer
 from stepladder.privacy import mechanism
 from stepladder.privacy.pay import Pay, PayOnce, PayPerDirection
 from stepladder.privacy.reference import RELEASES, Facts, Layout, facts, made_up, nearest_centre
-from stepladder.table.feature import Categorical, Change
+from stepladder.table.feature import Categorical
 from stepladder.table.space import Floats, Space
 
 CENTRES, ROWS = 24, 2048
@@ -55,7 +55,7 @@ def layout(space: Space) -> Layout:
     changeable = space.changeable
     groups, start = [], 0
     for feature in space.schema.features:
-        if feature.change is not Change.NEVER:
+        if feature.chosen:
             where = space.slices[feature.name]
             width = where.stop - where.start
             if width > 1:

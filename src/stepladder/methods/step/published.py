@@ -36,9 +36,7 @@ class Rules:
     @cached_property
     def continuous(self) -> Mask:
         """The columns that noise falls on."""
-        return self.space.columns_of(
-            lambda f: isinstance(f, Numeric) and f.change is not Change.NEVER
-        )
+        return self.space.columns_of(lambda f: isinstance(f, Numeric) and f.chosen)
 
     @cached_property
     def ordinal(self) -> Mask:
@@ -58,7 +56,7 @@ class Rules:
         groups = [
             self.space.slices[f.name]
             for f in self.space.schema.features
-            if isinstance(f, Categorical) and f.change is not Change.NEVER
+            if isinstance(f, Categorical) and f.chosen
         ]
         return [where for where in groups if where.stop - where.start > 1]
 

@@ -14,6 +14,7 @@ from stepladder.model.goal import Goal
 from stepladder.result.path import Path
 from stepladder.result.recourse import Recourse
 from stepladder.table.feature import Feature, Numeric
+from stepladder.table.space import Space
 from stepladder.view.plots.style import (
     APART,
     FOLD,

@@ -13,7 +13,6 @@ from stepladder.numbers import percent, plain, rounded
 from stepladder.result.path import Outcome
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
-from stepladder.table.feature import Change
 from stepladder.view import plots
 from stepladder.view.page import PageTable
 from stepladder.view.spread import asking, changed, distributions, nearest_paths
@@ -182,7 +181,7 @@ def _changes(result: Recourse) -> PageTable | None:
     rows = [
         (feature.label, f"{count:,}", _share(count, len(paths)))
         for feature, count in changed(result, paths)
-        if feature.change is not Change.NEVER or count
+        if feature.chosen or count
     ]
     return PageTable(
         "What the nearest routes change",
