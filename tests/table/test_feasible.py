@@ -14,7 +14,7 @@ from tests.table.test_space import Table, tables
 
 import stepladder as sl
 from stepladder.errors import BoundsError, MissingValueError, ParameterError, SchemaError
-from stepladder.table.feasible import Feasible, rounded
+from stepladder.table.feasible import Feasible, add_bounds_faults, rounded
 
 SCHEMA = sl.Schema(
     [
@@ -312,6 +312,18 @@ def test_bounds_that_a_person_already_breaks_are_bad_input(other, said):
         sl.Feasible.of(SPACE, person(**other).set_axis(["anna"]))
     for words in ("'anna'", *said, "Widen the bounds, or correct the row"):
         assert words in str(caught.value)
+
+
+def test_bounds_that_rows_break_are_said_of_each_beside_what_is_wrong_already():
+    people = pd.concat([person(), person(debt=-3.0), person(income=-1.0, rooms=12)])
+    faults = {1: "It has a dent."}
+    add_bounds_faults(SPACE, SPACE.read(people), faults)
+    ends = "Widen the bounds, or correct the row."
+    assert faults == {
+        1: f"It has a dent. 'debt' is -3, outside the schema's own bounds 0 to inf. {ends}",
+        2: f"'income' is -1, outside the schema's own bounds 0 to 1000000. {ends} "
+        f"'rooms' is 12, outside the schema's own bounds 1 to 9. {ends}",
+    }
 
 
 def test_a_person_with_a_gap_has_no_feasible_set():
