@@ -227,14 +227,14 @@ def test_an_unknown_category_is_answered_with_the_nearest():
     with said(
         errors.LevelError, "'clark' isn't a level of 'job'", "Did you mean 'clerk'?", "'smith'"
     ):
-        fitted().recourse(changed(job="clark"))
+        fitted().recourse(changed(job="clark"), invalid="raise")
 
 
 def test_a_level_outside_the_ordinal_is_answered_with_the_nearest():
     with said(errors.LevelError, "'masters'", "'education'", "Did you mean 'master'?"):
         sl.StEP().fit(rows().replace({"education": {"master": "masters"}}), model, schema=SCHEMA)
     with said(errors.LevelError, "'masters'", "'education'"):
-        fitted().recourse(changed(education="masters"))
+        fitted().recourse(changed(education="masters"), invalid="raise")
 
 
 def test_reference_rows_with_a_gap_are_counted_and_are_no_positives():
@@ -287,7 +287,7 @@ def test_infinity_is_refused_by_name(odd):
         train.loc[7, "income"] = odd
         sl.StEP().fit(train, model, schema=SCHEMA)
     with said(errors.NotFiniteError, "'age'"):
-        fitted().recourse(changed(age=odd))
+        fitted().recourse(changed(age=odd), invalid="raise")
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_a_wrong_dtype_is_refused_by_name_with_a_way_out(column):
 
 def test_numbers_where_levels_belong_are_refused_by_name():
     with said(errors.LevelError, "3 isn't a level of 'education'", "'none'"):
-        fitted().recourse(changed(education=3))
+        fitted().recourse(changed(education=3), invalid="raise")
 
 
 def test_a_constant_column_is_refused_unless_it_never_changes():
@@ -319,7 +319,111 @@ def test_a_constant_column_is_refused_unless_it_never_changes():
 
 def test_bounds_that_a_person_already_breaks_are_refused_by_name():
     with said(errors.BoundsError, "Row 'anna'", "income = 250", "0 to 200", "Widen the bounds"):
-        fitted().recourse(rejected(1).assign(income=250.0).set_axis(["anna"]))
+        fitted().recourse(rejected(1).assign(income=250.0).set_axis(["anna"]), invalid="raise")
+
+
+# ---- one bad row ------------------------------------------------------------------------------
+
+UNKNOWN_JOB = (
+    "'clark' isn't a level of 'job'. Did you mean 'clerk'? Known levels: 'clerk', 'cook', 'smith'. "
+    "Correct the value, or add the level to the schema."
+)
+BAD_CELLS = {
+    "job": ("clark", UNKNOWN_JOB),
+    "education": (
+        3,
+        "3 isn't a level of 'education'. Known levels: 'none', 'school', 'bachelor', 'master'. "
+        "Correct the value, or add the level to the schema.",
+    ),
+    "age": (np.inf, "'age' is infinite. Replace it with a number or a gap."),
+    "income": (
+        250.0,
+        "'income' is 250, outside the schema's own bounds 0 to 200. Widen the bounds, or correct "
+        "the row.",
+    ),
+}
+
+
+@pytest.mark.parametrize("column", BAD_CELLS)
+def test_one_bad_row_is_that_persons_outcome_and_others_are_answered_as_before(column):
+    cell, sentence = BAD_CELLS[column]
+    people, step = rejected(4).astype(object), fitted()
+    expected = step.recourse(people)
+    people.iloc[1, people.columns.get_loc(column)] = cell
+    result = step.recourse(people)
+    person = people.index[1]
+    status = result.status.set_index("person")
+    assert status.loc[person, ["outcome", "reason"]].tolist() == ["invalid_row", sentence]
+    own = result.final["person"] == person
+    assert result.final.loc[own, ["score", "distance"]].isna().all(axis=None)
+    assert (result.final.loc[own, "steps"] == 0).all()
+    pd.testing.assert_frame_equal(result.final[~own], expected.final[~own])
+
+
+def test_a_value_that_cannot_be_read_is_missing_and_all_others_stay_as_they_came():
+    people = rejected(2)
+    people.iloc[0, people.columns.get_indexer(["job", "income"])] = ["clark", 250.0]
+    final = fitted().recourse(people).final
+    assert final["job"].isna().tolist() == [True, True, False, False]
+    assert final["income"].tolist()[:2] == [250.0, 250.0]
+    assert final["age"].tolist()[:2] == [people["age"].iloc[0]] * 2
+
+
+def test_all_that_is_wrong_with_a_row_is_said_and_a_gap_beside_it_is_not():
+    people = rejected(2)
+    people.iloc[0] = [250.0, np.nan, 1, "school", "clark"]
+    status = fitted().recourse(people).status
+    assert status["outcome"].tolist() == ["invalid_row", "reached"]
+    assert status["reason"][0] == f"{UNKNOWN_JOB} {BAD_CELLS['income'][1]}"
+
+
+def test_who_would_be_accepted_but_for_the_bounds_has_an_invalid_row():
+    people = rows()[model(rows()) >= 0.5].head(2).assign(income=[250.0, 90.0])
+    outcomes = fitted().recourse(people).status["outcome"]
+    assert outcomes.tolist() == ["invalid_row", "already_positive"]
+
+
+def test_a_batch_of_nothing_but_bad_rows_asks_the_model_nothing():
+    result = fitted().recourse(rejected(3).assign(job="clark"))
+    assert set(result.status["outcome"]) == {"invalid_row"}
+    assert result.asked["rows"] == 0
+    assert result.metrics()["success"][0] == 0.0
+
+
+@pytest.mark.parametrize("library", [pl.from_pandas, pa.Table.from_pandas])
+def test_a_bad_row_is_an_outcome_in_frames_of_every_library(library):
+    people = rejected(3).reset_index(drop=True)
+    people.loc[2, "job"] = "clark"
+    result = fitted().recourse(library(people))
+    assert list(result.status["outcome"])[2] in ("invalid_row", pa.scalar("invalid_row"))
+    assert nulls(result.final["job"]) == 2
+
+
+def nulls(column: Any) -> int:
+    return column.null_count if isinstance(column.null_count, int) else column.null_count()
+
+
+def test_what_concerns_a_whole_column_is_an_error_whatever_is_invalid():
+    people = rejected(3)
+    people.iloc[0, people.columns.get_loc("job")] = "clark"
+    with said(errors.ColumnError, "'age'"):
+        fitted().recourse(people.drop(columns="age"))
+    with said(errors.DtypeError, "'income' is declared numeric but holds"):
+        fitted().recourse(people.assign(income=["a", "b", "c"]))
+
+
+@pytest.mark.parametrize("odd", ["skip", None, True, ["raise"]])
+def test_what_becomes_of_invalid_rows_is_one_of_two_words(odd):
+    with said(errors.ParameterError, "invalid", "outcome, raise", repr(odd)):
+        fitted().recourse(rejected(), invalid=odd)
+
+
+def test_a_walk_from_a_bad_row_is_refused():
+    step, person = fitted(), rejected(1)
+    with said(errors.LevelError, "'clark'"):
+        step.walk(person.assign(job="clark"))
+    with said(errors.BoundsError, "'income' can't be 250"):
+        step.walk(person.assign(income=250.0))
 
 
 # ---- rules ------------------------------------------------------------------------------------

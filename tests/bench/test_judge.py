@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -54,6 +56,13 @@ def result(*routes: list[list[list[float]]], outcome: Outcome = Outcome.REACHED)
 
 
 TODAY = [20.0, 2.0, 40.0]
+
+
+def test_of_an_invalid_row_no_path_is_valid_and_others_are_judged_all_the_same():
+    outside = result([[[900.0, 2.0, 40.0]]], outcome=Outcome.INVALID_ROW).routes
+    routes = [*outside, *result([[TODAY, [30.0, 2.0, 40.0]]]).routes]
+    both = replace(result(), people=np.arange(2), routes=routes)
+    assert judge.valid(both, SCORER).tolist() == [[False], [True]]
 
 
 @pytest.mark.parametrize(

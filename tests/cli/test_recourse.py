@@ -360,6 +360,100 @@ def test_a_skops_model_a_class_labels_and_another_method(folder, table):
     assert "has no class 'nope'" in shown.stderr
 
 
+def three_classes(table) -> Path:
+    """A model of three classes, and the data that it was trained on."""
+    skops = pytest.importorskip("skops.io")
+    data = table(300, seed=0)
+    data["approved"] = pd.cut(data["income"] - data["debt"], 3, labels=["no", "partly", "yes"])
+    data.astype({"approved": str}).to_parquet("data.parquet")
+    sl.Schema(SCHEMA.features[:3]).save("schema.yaml")
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    rows = data[["income", "debt", "age"]]
+    skops.dump(model.fit(rows, data["approved"].astype(str)), "model.skops")
+    return rows, model
+
+
+def test_several_classes_may_be_desired(folder, table):
+    rows, model = three_classes(table)
+    wanted = ["--desired", "yes", "--desired", "partly"]
+    shown = stepladder(
+        *wanted, "--labels", "approved", "--out", "plan.json", "--json", model="model.skops"
+    )
+    assert shown.exit_code == 0, shown.output
+    said = json.loads(shown.stdout)
+    assert said["goal"] == "a score of at least 0.6 for 'yes' or 'partly'"
+    kept = sl.Recourse.load("plan.json")
+    assert kept.goal == sl.Goal(0.6, desired=["yes", "partly"])
+    final = kept.final[kept.final["outcome"] == "reached"]
+    scores = model.predict_proba(final[list(rows.columns)])
+    np.testing.assert_allclose(final["score"], scores[:, 1] + scores[:, 2])
+    shown = stepladder("--desired", "yes", "--desired", "partli", model="model.skops")
+    assert "has no class 'partli'. Did you mean 'partly'?" in shown.stderr
+    shown = stepladder("--desired", "yes", "--desired", "yes", model="model.skops")
+    assert shown.exit_code == 2
+    assert "--desired yes is given more than once." in shown.stderr
+
+
+REGRESSION = """
+import numpy as np
+
+def worth(frame):
+    return 100 * (frame["income"] - frame["debt"]) - 5000
+"""
+
+
+def regression(*more: object):
+    """A run of a model that predicts a number, from about −5,000 to 0."""
+    Path("worths.py").write_text(REGRESSION)
+    usual = {**USUAL, "--model": "worths:worth"}
+    usual.pop("--goal")
+    given = [part for pair in usual.items() for part in pair]
+    return CliRunner().invoke(app, ["recourse", *given, *map(str, more)])
+
+
+@pytest.mark.parametrize(
+    ("ends", "goal"),
+    [
+        (("-2500", "-1000"), sl.Goal.between(-2500, -1000)),
+        (("-2500", "none"), sl.Goal.between(low=-2500)),
+        (("None", "-3e3"), sl.Goal.between(high=-3000)),
+    ],
+)
+def test_a_prediction_may_be_wanted_between_two_numbers(folder, ends, goal):
+    shown = regression("--goal-between", *ends, "--out", "plan.json", "--paths", 1)
+    assert shown.exit_code == 0, shown.output
+    kept = sl.Recourse.load("plan.json")
+    assert kept.goal == goal
+    reached = kept.final[kept.final["outcome"] == "reached"]
+    assert len(reached)
+    assert goal.met(reached["score"].to_numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("more", "said", "status"),
+    [
+        (["--goal", "0.6"], "scores classes; give one of them", 2),
+        (["--desired", "yes"], "and --desired for one that scores classes", 2),
+        (["--goal-between", "low", "9"], "or none for an open end; got 'low'", 2),
+        (["--goal-between", "1", "inf"], "or none for an open end; got 'inf'", 2),
+        (["--goal-between", "nan", "1"], "or none for an open end; got 'nan'", 2),
+        (["--goal-between", "none", "none"], "needs a low end, a high end or both", 1),
+        (["--goal-between", "9", "1"], "low 9.0 is above high 1.0; swap them", 1),
+    ],
+)
+def test_a_range_that_is_none_is_refused(folder, more, said, status):
+    shown = regression("--goal-between", "1", "2", *more, "--out", "plan.json")
+    assert shown.exit_code == status
+    assert said in " ".join(shown.stderr.split())
+    assert files(folder) == {*INPUTS, "worths.py"}
+
+
+def test_a_number_without_a_range_is_answered_with_the_option_for_one(folder):
+    shown = regression()
+    assert shown.exit_code == 1
+    assert "on the command line --goal-between LOW HIGH" in shown.stderr
+
+
 def test_a_privacy_budget_is_spent_from_its_ledger(folder):
     pytest.importorskip("opendp")
     budget = ["--epsilon", "1", "--delta", "1e-6", "--ledger", "ledger.sqlite"]
@@ -404,6 +498,7 @@ def test_what_is_wrong_with_the_inputs_is_said_before_anything_is_paid(folder, t
         {"schema": "open.yaml"},
         {"model": "loans:broken"},
         {"people": "odd.parquet"},
+        {"people": "odd.parquet", "invalid": "raise"},
         {"method": "stpe"},
         {"method": "dice"},
     ):
@@ -593,10 +688,102 @@ def test_a_person_outside_the_bounds_is_named_with_their_place(folder, monkeypat
     people = table(40)
     people.loc[25, "income"] = 900.0
     people.to_parquet("people.parquet")
-    shown = stepladder("--out", "plan.csv", "--quiet")
+    shown = stepladder("--out", "plan.csv", "--quiet", "--invalid", "raise")
     assert shown.exit_code == 1
     assert "'people.parquet': Row 25 has income = 900, outside the schema's own" in shown.stderr
     assert files(folder) == INPUTS
+
+
+# ---- invalid rows -----------------------------------------------------------------------------
+
+SMITH = (
+    "'smit' isn't a level of 'job'. Did you mean 'smith'? Known levels: 'None', 'clerk', 'smith'. "
+    "Correct the value, or add the level to the schema."
+)
+
+
+@pytest.fixture
+def invalid(folder, monkeypatch, table) -> pd.DataFrame:
+    """Forty people, of whom 3 and 25 are invalid."""
+    monkeypatch.setattr(inputs, "AT_A_TIME", 10)
+    people = table(40)
+    people.loc[3, "job"] = "smit"
+    people.loc[25, "income"] = np.inf
+    people.to_parquet("people.parquet")
+    return people
+
+
+@pytest.mark.parametrize("more", [[], ["--quiet"], ["--report", "report.html"]])
+def test_invalid_rows_are_listed_and_everybody_else_is_answered(invalid, table, more):
+    shown = stepladder("--out", "plan.parquet", *more)
+    assert shown.exit_code == 4, shown.output
+    assert (
+        f"2 rows are invalid:\n  3: {SMITH}\n"
+        "  25: 'income' is infinite. Replace it with a number or a gap.\n"
+    ) in shown.stderr
+    assert ("invalid_row 2" in shown.stdout) == ("--quiet" not in more)
+    final = sl.Recourse.load("plan.parquet").final.set_index("person")
+    assert set(final.loc[[3, 25], "outcome"]) == {"invalid_row"}
+    others = final.drop(index=[3, 25])
+    usual = expected(table(40)).final.set_index("person").drop(index=[3, 25])
+    assert others["outcome"].tolist() == usual["outcome"].tolist()
+    np.testing.assert_allclose(others["score"], usual["score"])
+    assert Path("report.html").exists() == ("--report" in more)
+
+
+def test_of_many_invalid_rows_ten_are_listed_and_json_has_them_all(folder, table):
+    people = table(40).set_axis([f"p{i}" for i in range(40)])
+    people.iloc[:13, people.columns.get_loc("job")] = "smit"
+    people.to_parquet("people.parquet")
+    said = stepladder().stderr.splitlines()
+    start = said.index("13 rows are invalid:")
+    listed = said[start + 1 : start + 12]
+    assert listed == [*(f"  p{i}: {SMITH}" for i in range(10)), "  and 3 more"]
+    shown = stepladder("--json")
+    assert shown.exit_code == 4
+    found = json.loads(shown.stdout)
+    assert found["invalid"] == [{"person": f"p{i}", "reason": SMITH} for i in range(13)]
+    assert found["outcomes"]["invalid_row"] == 13
+
+
+def test_without_an_invalid_row_nothing_is_said_of_any(folder):
+    shown = stepladder("--json")
+    assert shown.exit_code == 0
+    assert json.loads(shown.stdout)["invalid"] == []
+    assert "invalid" not in shown.stderr
+
+
+def test_an_invalid_row_is_said_by_the_exit_before_nobody_has_a_path(folder, table):
+    people = table(40)
+    people[(people["age"] < 40)].head(5).to_parquet("people.parquet")
+    assert stepladder(model="loans:old").exit_code == 3
+    people = people[(people["age"] < 40)].head(5)
+    people.iloc[0, people.columns.get_loc("job")] = "smit"
+    people.to_parquet("people.parquet")
+    shown = stepladder(model="loans:old")
+    assert shown.exit_code == 4
+    assert "1 row is invalid:\n" in shown.stderr
+
+
+def test_invalid_rows_raise_where_that_is_wanted_before_the_first_answer(invalid, folder):
+    shown = stepladder("--out", "plan.csv", "--invalid", "raise")
+    assert shown.exit_code == 1
+    assert "Error: 'people.parquet': 'smit' isn't a level of 'job'" in shown.stderr
+    assert files(folder) == INPUTS
+    shown = stepladder("--invalid", "skip")
+    assert shown.exit_code == 2
+    assert "'skip' is neither outcome nor raise." in shown.stderr
+
+
+def test_a_whole_column_that_is_wrong_ends_the_run_before_the_first_answer(folder, table):
+    table(40).assign(income="much").to_parquet("people.parquet")
+    shown = stepladder("--out", "plan.csv")
+    assert shown.exit_code == 1
+    assert "'people.parquet': Column 'income' is declared numeric but holds" in shown.stderr
+    assert files(folder) == INPUTS
+
+
+# ---- who is who -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
@@ -641,7 +828,10 @@ BUDGET = {"epsilon": "1", "delta": "1e-6"}
             "Give each bounds, or a typical range, in the schema: [low",
         ),
         ({"schema": "dated.yaml"}, "'data.parquet': Column 'when' is declared numeric but holds d"),
-        ({"schema": "tight.yaml"}, "'people.parquet': Row 5 has income = 900, outside the schema"),
+        (
+            {"schema": "tight.yaml", "invalid": "raise"},
+            "'people.parquet': Row 5 has income = 900, outside the schema",
+        ),
         ({"model": "loans:never"}, "Lower the goal, check which class is desired, or give more"),
         ({"paths": "299"}, "reference rows meet the goal. Ask for "),
         ({"ledger": "none.sqlite"}, "make a new one, with an epsilon and a delta, where you may"),

@@ -110,6 +110,17 @@ def kept() -> list[dict]:
     return json.loads(Path("walk.json").read_text())["history"]
 
 
+def test_a_walk_takes_a_range_and_refuses_it_beside_a_score(folder):
+    shown = told("quit\n", "--goal-between", "0.6", "0.9")
+    assert shown.exit_code == 2
+    assert "give one of them" in shown.stderr
+    given = [part for name, part in USUAL.items() if name != "--goal" for part in (name, part)]
+    row = ["--row", "row.json", "--goal-between", "0.6", "none"]
+    shown = CliRunner().invoke(app, ["walk", *given, *row], input="quit\n")
+    assert shown.exit_code == 0, shown.output
+    assert "a yes takes at least 0.6" in shown.output
+
+
 # ---- in a terminal ----------------------------------------------------------------------------
 
 

@@ -98,6 +98,19 @@ def test_a_missing_value_is_one_persons_outcome(name, kind):
     assert (status["outcome"] == "missing_value").sum() == 1
 
 
+def test_an_invalid_row_is_one_persons_outcome_and_others_are_answered_alike(name, kind):
+    people, expected = made.people(kind).copy(), made.answer(name, kind)
+    person = people.index[made.LACKING]
+    people.loc[person, "years"] = np.inf
+    result = made.fitted(name, kind).recourse(people)
+    status = result.status.set_index("person")
+    assert status.loc[person, "outcome"] == "invalid_row"
+    assert "'years' is infinite" in status.loc[person, "reason"]
+    others = result.final["person"] != person
+    if name != made.PER_DIRECTION:  # which pays for fresh noise
+        pd.testing.assert_frame_equal(result.final[others], expected.final[others])
+
+
 def test_who_is_accepted_already_has_nowhere_to_go(name, kind):
     result = made.answer(name, kind)
     person = result.people[made.ACCEPTED]

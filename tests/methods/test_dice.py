@@ -290,6 +290,24 @@ def test_the_gradient_takes_a_module_of_numbers_and_a_range():
     assert net.weight.requires_grad
 
 
+def test_the_gradient_reaches_for_any_of_several_classes():
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(120, 2)), columns=["a", "b"])
+    schema = sl.Schema([sl.Numeric("a"), sl.Numeric("b")])
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Softmax(dim=1))
+    with torch.no_grad():
+        net[0].weight[:] = torch.tensor([[2.0, 2.0], [-2.0, -2.0], [1.0, 1.0]])
+        net[0].bias[:] = 0.0
+    method = DiCE(2, "gradient", iterations=80)
+    method.fit(rows, net, schema=schema, goal=sl.Goal(0.8, desired=[2, 0]))
+    people = rows[rows.sum(axis=1) < -1].iloc[:1]
+    final = method.recourse(people).final
+    reached = final[final["outcome"] == "reached"]
+    assert len(reached)
+    with torch.no_grad():
+        answer = net(torch.tensor(reached[["a", "b"]].to_numpy(), dtype=torch.float32)).numpy()
+    np.testing.assert_allclose(reached["score"], answer[:, 0] + answer[:, 2], atol=1e-6)
+
+
 def test_the_gradient_says_what_it_cant_differentiate():
     with pytest.raises(ModelError, match='"random", "genetic" or "kdtree"'):
         DiCE(algorithm="gradient").fit(bank.TRAIN, bank.score, schema=bank.SCHEMA, goal=bank.GOAL)

@@ -44,11 +44,10 @@ def score(rows: pd.DataFrame) -> np.ndarray:
     return 1 / (1 + np.exp(-total))
 
 
-@pytest.fixture(scope="module")
-def step() -> sl.StEP:
+def train() -> pd.DataFrame:
     rng = np.random.default_rng(7)
     n = 400
-    train = pd.DataFrame(
+    return pd.DataFrame(
         {
             "income": rng.integers(10_000, 90_000, n),
             "debt": rng.uniform(0, 9_000, n).round(2),
@@ -57,7 +56,11 @@ def step() -> sl.StEP:
             "age": rng.integers(20, 65, n),
         }
     )
-    return sl.StEP(paths=3).fit(train, score, schema=SCHEMA, goal=sl.Goal(threshold=0.6))
+
+
+@pytest.fixture(scope="module")
+def step() -> sl.StEP:
+    return sl.StEP(paths=3).fit(train(), score, schema=SCHEMA, goal=sl.Goal(threshold=0.6))
 
 
 PERSON = {
@@ -155,6 +158,16 @@ def test_with_everything_locked_there_is_no_offer_and_a_reason(step):
     assert "positives can be reached" in walk.reason
     with pytest.raises(ParameterError, match="no offer for path 0"):
         walk.take(0)
+
+
+@pytest.mark.parametrize("desired", [["yes", "partly"], np.int64(1)])
+def test_a_walk_to_any_of_several_classes_can_be_resumed(desired):
+    made = sl.StEP(paths=2).fit(train(), score, schema=SCHEMA, goal=sl.Goal(0.7, desired=desired))
+    walk = made.walk(PERSON)
+    assert made.resume(walk.to_json()).history == walk.history
+    other = sl.StEP(paths=2).fit(train(), score, schema=SCHEMA, goal=sl.Goal(0.7, desired="yes"))
+    with pytest.raises(ResultError, match="as its goal, and the method has"):
+        other.resume(walk.to_json())
 
 
 def test_the_history_tells_everything_in_order(step):

@@ -24,7 +24,36 @@ def test_the_threshold_itself_meets_the_goal():
 
 def test_a_goal_reads_as_words():
     assert str(sl.Goal(0.7, desired="approved")) == "a score of at least 0.7 for 'approved'"
+    assert str(sl.Goal(0.7, desired=["a", 2])) == "a score of at least 0.7 for 'a' or 2"
+    assert str(sl.Goal(desired=["a", "b", "c"])) == "a score of at least 0.5 for 'a', 'b' or 'c'"
     assert str(sl.Goal.between(low=1.5)) == "a prediction from 1.5 to ∞"
+
+
+def test_several_classes_are_one_goal_however_they_are_listed():
+    goal = sl.Goal(desired=["approved", "partly"])
+    assert goal.classes == ("approved", "partly")
+    for same in (("approved", "partly"), np.array(["approved", "partly"])):
+        assert sl.Goal(desired=same) == goal
+        assert hash(sl.Goal(desired=same)) == hash(goal)
+    assert sl.Goal(desired=["approved"]) == sl.Goal(desired="approved")
+    assert sl.Goal(desired="approved").classes == ("approved",)
+    assert sl.Goal().classes == ()
+    assert type(sl.Goal(desired=np.array([1, 2])).classes[0]) is int
+    assert type(sl.Goal(desired=np.int64(1)).desired) is int
+
+
+@pytest.mark.parametrize(
+    ("desired", "said"),
+    [
+        (["a", "b", "a"], "names 'a' more than once"),
+        ([1, np.int64(1)], "names 1 more than once"),
+        ([], r"a class, or a list of classes; got \[\]"),
+        (["a", None], "Leave it out for the second class of two"),
+    ],
+)
+def test_a_list_of_classes_that_is_none_is_refused(desired, said):
+    with pytest.raises(ParameterError, match=said):
+        sl.Goal(desired=desired)
 
 
 @pytest.mark.parametrize("threshold", [0.9999999999, 0.7000001, 1 / 3, 1e-9, 0.5, 1])

@@ -412,7 +412,7 @@ def test_text_labels_name_the_desired_class():
         scores(model, goal=sl.Goal(desired="approved")) == model.predict_proba(FRAME)[:, 0]
     ).all()
     assert scorer(model, goal=sl.Goal(desired="approved")).desired == ("approved",)
-    assert scorer(model).desired == "refused"  # the second in the order of the alphabet
+    assert scorer(model).desired == ("refused",)  # the second in the order of the alphabet
 
 
 def test_one_of_many_classes_is_named():
@@ -436,6 +436,51 @@ def test_one_of_many_columns_of_a_module_or_booster_is_named_by_number():
 @pytest.mark.parametrize(
     "model",
     [
+        logistic().fit(FRAME, THREE),
+        light().fit(FRAME, THREE),
+        light().fit(FRAME, THREE).booster_,
+        extreme().fit(FRAME, THREE),
+        extreme().fit(FRAME, THREE).get_booster(),
+        Net(3, 3).eval(),
+        lambda rows: np.stack([rows["income"] / 100, *[0.5 - rows["income"] / 200] * 2], axis=1),
+    ],
+    ids=["sklearn", "lightgbm", "lightgbm-own", "xgboost", "xgboost-own", "torch", "function"],
+)
+def test_several_classes_score_the_sum_of_theirs(model):
+    first, second, last = (scores(model, goal=sl.Goal(desired=c)) for c in range(3))
+    assert scores(model, goal=sl.Goal(desired=[0, 2])) == pytest.approx(first + last, abs=1e-6)
+    assert scores(model, goal=sl.Goal(desired=(2, 1))) == pytest.approx(second + last, abs=1e-6)
+    with pytest.raises(ModelError, match="3"):
+        scores(model, goal=sl.Goal(desired=[0, 3]))
+
+
+def test_a_classifier_that_only_predicts_scores_one_for_any_desired_class():
+    words = np.where(LABELS == 1, "yes", np.where(FRAME["income"] > 40, "partly", "no"))
+    model = RidgeClassifier().fit(FRAME, words)
+    found = scores(model, goal=sl.Goal(desired=["yes", "partly"]))
+    assert found.tolist() == (model.predict(FRAME) != "no").tolist()
+    assert len(set(model.predict(FRAME))) == 3
+
+
+def test_of_several_classes_the_unknown_one_is_answered_with_the_nearest():
+    model = logistic().fit(FRAME, WORDS)
+    with pytest.raises(ModelError, match=r"no class 'refusd'\. Did you mean 'refused'\?"):
+        scorer(model, goal=sl.Goal(desired=["approved", "refusd"]))
+
+
+def test_a_label_of_any_desired_class_is_desired():
+    words = np.where(LABELS == 1, "yes", np.where(FRAME["income"] > 40, "partly", "no"))
+    model = logistic().fit(FRAME, words)
+    asked = scorer(model, goal=sl.Goal(desired=["yes", "partly"]))
+    assert asked.desired == ("yes", "partly")
+    assert asked.is_desired(words).tolist() == (words != "no").tolist()
+    with pytest.raises(ParameterError, match="classes 'yes', 'partly'; the labels are '0', '1'"):
+        asked.is_desired(LABELS)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
         Net(3, 1).eval(),
         extreme().fit(FRAME, LABELS).get_booster(),
         light().fit(FRAME, LABELS).booster_,
@@ -446,8 +491,10 @@ def test_a_single_output_is_the_second_class_and_the_rest_the_first(model):
     plain = scores(model)
     assert (scores(model, goal=sl.Goal(desired=1)) == plain).all()
     assert scores(model, goal=sl.Goal(desired=0)) == pytest.approx(1 - plain)
-    with pytest.raises(ModelError, match=r"single output.*no class 'approved'"):
-        scores(model, goal=sl.Goal(desired="approved"))
+    assert (scores(model, goal=sl.Goal(desired=[0, 1])) == 1).all()
+    for desired in ("approved", [1, "approved"]):
+        with pytest.raises(ModelError, match=r"single output.*no class 'approved'"):
+            scores(model, goal=sl.Goal(desired=desired))
 
 
 def test_a_range_of_predictions_is_a_goal():

@@ -498,7 +498,9 @@ def test_an_empty_result_comes_back_too(step, tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", ["parquet", "json"])
 @pytest.mark.parametrize(
-    "goal", [sl.Goal.between(0.6, 1.0), sl.Goal(0.6, desired="yes")], ids=["range", "class"]
+    "goal",
+    [sl.Goal.between(0.6, 1.0), sl.Goal(0.6, desired="yes"), sl.Goal(0.6, desired=["yes", 2])],
+    ids=["range", "class", "classes"],
 )
 def test_every_goal_comes_back(tmp_path, suffix, goal):
     step = sl.StEP(distance={"income": np.float64(2.0)}).fit(TRAIN, score, schema=SCHEMA, goal=goal)
@@ -516,6 +518,51 @@ def test_someone_with_a_gap_survives_saving(result, tmp_path):
         assert np.isnan(row["savings"])
         assert np.isnan(row["score"])
         assert loaded.status.set_index("person").loc[99, "reason"] == "no value for savings"
+
+
+WHOLE = pd.DataFrame(
+    {
+        "income": [10.0, 20.0, 30.0, 40.0] * 10,
+        "grade": [1, 2, 3, 4] * 10,
+        "owner": [True, False] * 20,
+        "is_a": [1, 0] * 20,
+        "is_b": [0, 1] * 20,
+    }
+)
+WHOLE_SCHEMA = sl.Schema(
+    [
+        sl.Numeric("income", bounds=(0, 100)),
+        sl.Ordinal("grade", levels=[1, 2, 3, 4]),
+        sl.Categorical("owner", levels=[False, True]),
+        sl.Categorical("kind", onehot=["is_a", "is_b"]),
+    ]
+)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json"])
+def test_invalid_rows_survive_saving_in_columns_that_know_no_gaps(tmp_path, suffix):
+    step = sl.StEP(paths=1).fit(WHOLE, lambda rows: rows["income"] / 40, schema=WHOLE_SCHEMA)
+    people = WHOLE.iloc[[0, 0, 0, 0]].reset_index(drop=True)
+    people.loc[1, "grade"] = 9
+    people.loc[2, "is_b"] = 1
+    people.loc[3, "income"] = 900.0
+    result = step.recourse(people)
+    assert result.status["outcome"].tolist() == ["reached", *["invalid_row"] * 3]
+    assert result.final["grade"].isna().tolist() == [False, True, False, False]
+    assert result.final[["is_a", "is_b"]].isna().all(axis=1).tolist() == [False, False, True, False]
+    assert result.final["owner"].tolist() == [True] * 4
+    assert np.isnan(result.routes[3][0].points).all()
+    result.save(tmp_path / f"plan.{suffix}")
+    loaded = sl.Recourse.load(tmp_path / f"plan.{suffix}")
+    assert_same(result, loaded)
+    assert np.isnan(loaded.routes[3][0].points).all()
+
+
+def test_an_unknown_truth_is_an_invalid_row_too():
+    step = sl.StEP(paths=1).fit(WHOLE, lambda rows: rows["income"] / 40, schema=WHOLE_SCHEMA)
+    result = step.recourse(WHOLE.iloc[:2].astype({"owner": object}).replace({"owner": {True: "x"}}))
+    assert result.status["outcome"].tolist() == ["invalid_row", "already_positive"]
+    assert result.final["owner"].isna().tolist() == [True, False]
 
 
 def refuse_constant(name):

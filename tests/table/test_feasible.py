@@ -14,6 +14,7 @@ from tests.table.test_space import Table, tables
 
 import stepladder as sl
 from stepladder.errors import BoundsError, ParameterError, SchemaError
+from stepladder.table.faults import add_bounds_faults
 from stepladder.table.feasible import Feasible
 from stepladder.table.grid import rounded
 
@@ -311,6 +312,18 @@ def test_nobody_is_advised_to_leave_a_gap():
     assert feasible.repair(gap)[0, 0] == 20.0
     (broken,) = feasible.check(person(income=np.nan))
     assert broken.rule == "can't be left empty"
+
+
+def test_bounds_that_rows_break_are_said_of_each_beside_what_is_wrong_already():
+    people = pd.concat([person(), person(debt=-3.0), person(income=-1.0, rooms=12)])
+    faults = {1: "It has a dent."}
+    add_bounds_faults(SPACE, SPACE.read(people), faults)
+    ends = "Widen the bounds, or correct the row."
+    assert faults == {
+        1: f"It has a dent. 'debt' is -3, outside the schema's own bounds 0 to inf. {ends}",
+        2: f"'income' is -1, outside the schema's own bounds 0 to 1000000. {ends} "
+        f"'rooms' is 12, outside the schema's own bounds 1 to 9. {ends}",
+    }
 
 
 # ---- float32 ----------------------------------------------------------------------------------

@@ -346,6 +346,33 @@ def test_columns_encoded_before_us_are_one_category(dtype):
     same(frame, space.decode(space.encode(frame)))
 
 
+def test_what_is_wrong_with_single_rows_is_said_of_each_and_the_rest_is_read():
+    frame = pd.DataFrame(
+        {"x": [1.0, np.inf, 3.0, np.nan], "c": ["k", "l", "q", None], "a": [1, 0, 1, 0]}
+    ).assign(b=[0, 1, 1, 0])
+    schema = sl.Schema(
+        [
+            sl.Numeric("x"),
+            sl.Categorical("c", levels=["k", "l"]),
+            sl.Categorical("kind", onehot=["a", "b"]),
+        ]
+    )
+    space = sl.Space.fit(schema, frame.iloc[[0, 0, 1]].assign(x=[1.0, 2.0, 3.0]))
+    values, faults = space.read_each(frame)
+    np.testing.assert_array_equal(
+        values, [[1, 0, 0], [np.nan, 1, 1], [3, np.nan, np.nan], [np.nan, np.nan, np.nan]]
+    )
+    group = "The columns of 'kind' ('a', 'b') must hold a single 1 and zeros elsewhere; this row "
+    assert faults == {
+        1: "'x' is infinite. Replace it with a number or a gap.",
+        2: "'q' isn't a level of 'c'. Known levels: 'k', 'l'. Correct the value, or add the level "
+        f"to the schema. {group}holds [1.0, 1.0].",
+        3: f"{group}holds [0.0, 0.0].",
+    }
+    with pytest.raises(DtypeError, match="holds list values, not levels"):
+        space.read_each(frame.assign(c=["k", "q", ["l"], None]))
+
+
 def test_levels_that_the_frame_lacks_still_have_their_column():
     schema = sl.Schema([sl.Categorical("job", levels=["cook", "clerk", "pilot", "smith"])])
     frame = small()[["job"]].astype("category")

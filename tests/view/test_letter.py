@@ -219,6 +219,10 @@ def test_a_yes_a_missing_value_and_no_route_have_letters():
     assert "Your application can’t be answered yet: we have no value for income. Tell us" in said
     assert "not given" not in said  # which is no score
 
+    odd = bank.REJECTED.head(1).assign(income=-5)
+    said = text(letter(STEP.recourse(odd), odd.index[0], show_score=True))
+    assert "can’t be answered yet: we have no valid value for income. Tell us what it is" in said
+
     locked = STEP.recourse(bank.REJECTED.head(1), locked=[*bank.SCHEMA.names][:6])
     said = text(letter(locked, bank.REJECTED.index[0]))
     assert "No route was found among the changes that are possible here." in said

@@ -213,6 +213,15 @@ def test_a_missing_value_dates_and_twins_are_no_trouble():
     assert said.count("Person 2026-01-02") == 2
 
 
+def test_an_invalid_row_is_counted_and_its_reason_listed():
+    people = bank.REJECTED.iloc[:3].copy()
+    people.iloc[0, people.columns.get_loc("income")] = -5
+    said = Outline(report(STEP.recourse(people), people=3)).text
+    assert "Have none: a value isn't valid" in said
+    assert "'income' is -5, outside the schema's own bounds" in said
+    assert "there is no valid value for income" in said
+
+
 @pytest.mark.parametrize("rows", [0, 1])
 def test_a_result_in_which_nobody_asked_has_a_page(rows):
     accepted = bank.PEOPLE[bank.score(bank.PEOPLE) >= bank.GOAL.threshold].iloc[:rows]

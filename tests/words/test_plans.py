@@ -201,6 +201,14 @@ def test_a_missing_value_is_named_by_its_label(step):
     assert not re.search(JARGON, str(plan))
 
 
+def test_an_invalid_value_is_named_by_its_label(step):
+    odd = bank.REJECTED.iloc[:1].assign(job="juggler", income=-5)
+    plan = words.plan(step.recourse(odd), odd.index[0])
+    assert plan.outcome is sl.Outcome.INVALID_ROW
+    assert plan.note.endswith("since there is no valid value for income and job.")
+    assert not re.search(JARGON, str(plan))
+
+
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [

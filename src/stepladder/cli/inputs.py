@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from stepladder.errors import EmptyFrameError, SchemaError, listing
+from stepladder.errors import EmptyFrameError, FrameError, SchemaError, listing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -261,30 +261,43 @@ class Inputs:
         return self.waiting.people(space.schema, identity, AT_A_TIME, limit)
 
     def check_people(
-        self, space: Space, identity: str | None, limit: int | None, *, invalid: str
+        self, space: Space, identity: str | None, limit: int | None, *, invalid: str, private: bool
     ) -> int:
         """Refuse people who can't be answered, before anything is begun or paid for; count them.
 
         So their table is read twice: everyone has to be checked before the first is answered, and
         there may be more of them than memory has room for. Where invalid rows are outcomes, only
-        what concerns all rows is refused.
+        what concerns all rows is refused: a wrong column, or that nobody is left to pay for.
         """
-        from stepladder.table.faults import check_bounds
+        from stepladder.table.faults import (
+            add_bounds_faults,
+            add_formula_faults,
+            check_bounds,
+            check_formulas,
+        )
 
-        table, hashes = self.waiting, []
+        table, hashes, faulty = self.waiting, [], 0
         assert table is not None
         for people in self.people(space, identity, limit):
             hashes.append(table.hashed(people, identity))
             with table.blamed():
                 if invalid == "outcome":
-                    space.read_each(people)
+                    values, faults = space.read_each(people)
+                    add_bounds_faults(space, values, faults)
+                    add_formula_faults(space, values, faults)
+                    faulty += len(faults)
                     continue
                 values = space.read(people, allow_missing=True)
-                complete = ~np.isnan(values).any(axis=1)
-                check_bounds(space, values[complete], people.index.to_numpy()[complete])
+                check_bounds(space, values, people.index.to_numpy())
+                check_formulas(space, values, people.index.to_numpy())
         count = sum(map(len, hashes))
         if not count:
             raise EmptyFrameError(f"{str(table.file)!r} has no rows.")
+        if private and faulty == count:
+            raise FrameError(
+                f"Every row of {str(table.file)!r} is invalid, so nothing was spent. What is wrong "
+                "with the first is said with --invalid raise."
+            )
         table.check_names(hashes, space.schema, identity, limit)
         return count
 

@@ -122,7 +122,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     )
     rows = inputs.rows()
     space = inputs.space(rows, public=private)
-    total = inputs.check_people(space, identity, limit, invalid=invalid)
+    total = inputs.check_people(space, identity, limit, invalid=invalid, private=private)
     with nullcontext() if out is None else Results(out) as results:
         paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
         chosen = method_of(method, paths, paid)

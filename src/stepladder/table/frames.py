@@ -339,9 +339,9 @@ class Template:
 
 
 def _with_gaps(dtype: Any) -> Any:
-    """A pandas dtype of the same values and gaps: NumPy's whole numbers and truths have none."""
+    """A pandas dtype that holds gaps too, which NumPy's whole numbers and truths don't know."""
     if isinstance(dtype, np.dtype) and dtype.kind in "iub":
-        return pd.array(np.empty(0, dtype=dtype)).dtype
+        return np.dtype(object if dtype.kind == "b" else np.float64)
     return dtype
 
 

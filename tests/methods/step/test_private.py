@@ -117,6 +117,15 @@ def test_a_saved_reference_set_is_used_again_for_nothing(tmp_path):
     pd.testing.assert_frame_equal(first.recourse(REJECTED).final, again.recourse(REJECTED).final)
 
 
+def test_a_saved_reference_set_is_known_again_by_a_goal_of_several_classes(tmp_path):
+    goal = sl.Goal(bank.GOAL.threshold, desired=["approved", "partly"])
+    money = budget()
+    for _ in range(2):
+        step = sl.StEP(privacy=sl.PayOnce(money, saved=tmp_path / "facts.json"))
+        step.fit(TRAIN, bank.score, schema=SCHEMA, goal=goal)
+    assert money.statement.releases == 4
+
+
 def test_a_saved_reference_set_is_paid_for_by_a_budget_that_has_not(tmp_path):
     file = tmp_path / "facts.json"
     fitted(sl.PayOnce(budget(), saved=file))

@@ -327,6 +327,16 @@ def test_onnx_with_one_input_takes_all_columns_in_order_and_knows_its_classes(tm
         np.testing.assert_allclose(found, expected[:, column], atol=1e-5)
 
 
+def test_onnx_scores_several_classes_by_their_sum(tmp_path):
+    numbers = NUMBERS.to_numpy(np.float32)
+    third = np.where(NUMBERS["debt"] > NUMBERS["debt"].median(), "partly", YES)
+    model = LogisticRegression(max_iter=1000).fit(numbers, third)
+    loaded = load(onnx(tmp_path, model, numbers[:1]))
+    assert loaded.classes_ == ["no", "partly", "yes"]
+    found = scores(loaded, NUMBERS, sl.Goal(desired=["yes", "partly"]))
+    np.testing.assert_allclose(found, 1 - model.predict_proba(numbers)[:, 0], atol=1e-5)
+
+
 def test_fit_takes_the_name_of_a_model_for_the_model(tmp_path):
     model = LogisticRegression(max_iter=1000).fit(NUMBERS.to_numpy(np.float32), YES)
     file = onnx(tmp_path, model, NUMBERS.to_numpy(np.float32)[:1])

@@ -65,8 +65,7 @@ def to_template(kind: Any, rows: Frame) -> Template:
     if kind is None:
         return Template.of(rows)
     if isinstance(kind, dict):
-        read = frames.read(rows)
-        return Template.of_pandas({name: _dtype(dtype, read[name]) for name, dtype in kind.items()})
+        return Template.of_pandas({name: _dtype(dtype) for name, dtype in kind.items()})
     library, schema = kind
     empty = arrow("ipc").read_schema(arrow().py_buffer(base64.b64decode(schema))).empty_table()
     if library == "polars":
@@ -74,19 +73,13 @@ def to_template(kind: Any, rows: Frame) -> Template:
     return Template.of(empty)
 
 
-def _dtype(kind: Any, column: Any) -> Any:
-    """The dtype of a pandas column.
-
-    Batches of one run may differ: where whole numbers were described, a later one can have gaps.
-    """
+def _dtype(kind: Any) -> Any:
+    """The dtype of a pandas column."""
     if isinstance(kind, dict) and "arrow" in kind:
         return pd.ArrowDtype(arrow().type_for_alias(kind["arrow"]))
     if isinstance(kind, dict):
         return pd.CategoricalDtype(**kind)
-    dtype = pd.api.types.pandas_dtype(kind)
-    if not isinstance(dtype, np.dtype) or dtype.kind not in "iub" or not column.is_null().any():
-        return dtype
-    return np.dtype(object if dtype.kind == "b" else np.float64)
+    return pd.api.types.pandas_dtype(kind)
 
 
 def arrow(part: str = "") -> Any:
