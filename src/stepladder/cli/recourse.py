@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +30,8 @@ from stepladder.cli.inputs import (
     Labels,
     LedgerFile,
     Limit,
+    Limits,
+    Lock,
     MethodName,
     PathCount,
     Quiet,
@@ -38,6 +40,7 @@ from stepladder.cli.inputs import (
     TrustPickle,
     budget_of,
     is_private,
+    locked_names,
     method_of,
     not_read_from,
 )
@@ -46,6 +49,7 @@ from stepladder.cli.report import check_page
 if TYPE_CHECKING:
     import pandas as pd
 
+    from stepladder.cli.limits import LimitsFile
     from stepladder.cli.results import Results
     from stepladder.methods.base import Method
     from stepladder.result.recourse import Recourse
@@ -70,6 +74,8 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
         Path | None,
         typer.Option(help="Also a report, an .html page; --out must then be a .parquet or .json."),
     ] = None,
+    lock: Lock = None,
+    limits: Limits = None,
     limit: Limit = None,
     time_budget: TimeBudget = None,
     epsilon: Epsilon = None,
@@ -88,11 +94,12 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     People are read, answered and written a thousand at a time, so there may be any number of
     them. Ctrl-C keeps what is finished, in a file named .partial beside the one asked for.
     """
+    from stepladder.cli.limits import LimitsFile
     from stepladder.cli.results import Results, check_result_name
     from stepladder.privacy.pay import PayOnce
 
     private = is_private(method, epsilon, delta, ledger, bought)
-    read = (model, data, people, schema, ledger, bought)
+    read = (model, data, people, schema, limits, ledger, bought)
     if out is not None:
         check_result_name(out)
         not_read_from("--out", out, *read)
@@ -115,16 +122,18 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
         trust_pickle=trust_pickle,
         quiet=quiet,
     )
+    locked = locked_names(inputs.rules, lock)
+    bounded = None if limits is None else LimitsFile.read(limits, inputs.rules)
     rows = inputs.rows()
     space = inputs.space(rows, public=private)
-    total = inputs.check_people(space, identity, limit)
+    total = inputs.check_people(space, identity, limit, bounded)
     with nullcontext() if out is None else Results(out) as results:
         paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
         chosen = method_of(method, paths, paid)
         inputs.fit(chosen, space, rows)
         fingerprints, aside = inputs.fingerprints(space, rows), inputs.set_aside(identity)
         del rows  # there may be many, and answering no longer needs them
-        run = Run(chosen, results, fingerprints, aside, total, time_budget)
+        run = Run(chosen, results, fingerprints, aside, total, time_budget, locked, bounded)
         run.answer(inputs.people(space, identity, limit), quiet)
         file = None if results is None or not run.people else results.keep(partial=run.stopped)
     if as_json:
@@ -155,6 +164,8 @@ class Run:
     set_aside: tuple[str, ...]
     total: int
     time_budget: float | None
+    locked: Sequence[str] = ()
+    limits: LimitsFile | None = None
     people: int = 0
     seconds: float = 0.0
     stopped: bool = False
@@ -183,7 +194,13 @@ class Run:
                 for people in batches:
                     spent = time.monotonic() - began
                     left = self.time_budget and max(self.time_budget - spent, 1e-9)
-                    found = self.method.recourse(people, progress=reached, time_budget=left)
+                    found = self.method.recourse(
+                        people,
+                        progress=reached,
+                        time_budget=left,
+                        locked=self.locked,
+                        limits=None if self.limits is None else self.limits.of(people),
+                    )
                     found = replace(found, fingerprints=self.fingerprints, set_aside=self.set_aside)
                     with uninterrupted():
                         if self.results is not None:
