@@ -398,13 +398,13 @@ def test_the_history_says_what_was_locked(folder):
 def test_limits_are_set_shown_told_and_lifted(folder):
     lines = "limit debt 10 -, income $5,000 to $40,000\noffers\nlimit debt - -\nhistory\n"
     shown = told(lines, save="walk.json").stdout
-    assert "Noted: total debt at least 10.\n" in shown
-    assert "Noted: income between $5,000 and $40,000.\n" in shown
-    assert "  income      $4,000 (between $5,000 and $40,000)\n" in shown
-    assert "  total debt  19.5 (at least 10)\n" in shown
-    assert "Noted: total debt without limits.\n" in shown
+    assert "Limited total debt: at least 10.\n" in shown
+    assert "Limited income: between $5,000 and $40,000.\n" in shown
+    assert "  income      $4,000 (limited: between $5,000 and $40,000)\n" in shown
+    assert "  total debt  19.5 (limited: at least 10)\n" in shown
+    assert "No longer limited: total debt.\n" in shown
     assert "  2. limited total debt: at least 10 (score under 1%)\n" in shown
-    assert "  4. limited total debt: without limits (" in shown
+    assert "  4. no longer limited: total debt (" in shown
     assert kept()[2] | {"row": 0, "score": 0} == {
         "event": "limit",
         "feature": "income",
@@ -414,7 +414,7 @@ def test_limits_are_set_shown_told_and_lifted(folder):
         "score": 0,
     }
     resumed = told("", "--resume", "walk.json").stdout
-    assert "$4,000 (between $5,000 and $40,000)" in resumed
+    assert "$4,000 (limited: between $5,000 and $40,000)" in resumed
 
 
 def test_why_names_the_limits_in_the_way(folder):
