@@ -333,6 +333,121 @@ def test_limit_takes_the_first_people(folder, monkeypatch):
     assert pd.read_csv("plan.csv")["person"].tolist() == list(range(11))
 
 
+# ---- locks and limits -------------------------------------------------------------------------
+
+
+def test_what_is_locked_changes_for_nobody(folder):
+    assert "debt" in set(_made("--paths", "2")["feature"])
+    assert set(_made("--lock", "DEBT")["feature"]) == {"income"}
+    assert set(_made("--lock", "debt,age", "--lock", "job")["feature"]) == {"income"}
+
+
+def _made(*more: object, **changed: object) -> pd.DataFrame:
+    shown = stepladder("--out", "plan.parquet", *more, **changed)
+    assert shown.exit_code == 0, shown.output
+    return sl.Recourse.load("plan.parquet").changes
+
+
+LIMITS = "person,feature,low,high\n3,income,,33.5\n17,debt,5,\n17,income,35,40\n39,income,,0\n"
+
+
+def assert_limited(people: pd.DataFrame, names: dict[int, object]) -> None:
+    """Whether the plan keeps to `LIMITS`, and does for nobody else what it wouldn't without."""
+    plan, free = (
+        result.paths.set_index("person")
+        for result in (sl.Recourse.load("plan.parquet"), expected(people))
+    )
+    assert (plan.loc[names[3], "income"] <= max(33.5, people["income"].iloc[3])).all()
+    assert (plan.loc[names[17], "debt"] >= min(5, people["debt"].iloc[17])).all()
+    moved = plan.loc[names[17], "income"]
+    assert (moved.between(35, 40) | (moved == people["income"].iloc[17])).all()
+    assert (plan.loc[names[39], "income"] == people["income"].iloc[39]).all()
+    others = [label for i, label in names.items() if i not in (3, 17, 39)]
+    pd.testing.assert_frame_equal(plan.loc[others], free.loc[others])
+    assert not plan.loc[names[39]].equals(free.loc[names[39]])
+
+
+def poor(table) -> pd.DataFrame:
+    """People who all ask."""
+    return table(40).assign(income=lambda rows: (rows["income"] / 2).round(2))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("names", [range(40), range(100, 140), [f"p {i}" for i in range(40)]])
+def test_limits_hold_for_the_people_that_a_file_names(folder, monkeypatch, table, names, ending):
+    monkeypatch.setattr(inputs, "AT_A_TIME", 7)
+    people = poor(table)
+    named = people if names == range(40) else people.assign(who=names)
+    named.to_parquet("people.parquet")
+    Path("limits.csv").write_text(LIMITS)
+    rows = pd.read_csv("limits.csv")
+    rows["person"] = [names[i] for i in rows["person"]]
+    file = f"limits{ending}"
+    rows.to_csv(file, index=False) if ending == ".csv" else rows.to_parquet(file)
+    _made("--limits", file, *(() if named is people else ("--id", "who")))
+    assert_limited(people.set_axis(names), dict(enumerate(names)))
+
+
+def test_limits_of_people_beyond_those_asked_for_do_no_harm(folder):
+    Path("limits.csv").write_text(LIMITS)
+    _made("--limits", "limits.csv", "--limit", "5")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("x,income,,3\n", "'limits.csv', line 2: nobody in 'people.parquet' is called 'x'. It has"),
+        ("3,income,,3\n40,income,,3\n", "line 3: nobody in 'people.parquet' is called '40'."),
+        ("3,incom,,3\n", "('limits.csv', line 2): The schema has no feature 'incom'. Did you mean"),
+        ("3,income,5,3\n", "('limits.csv', line 2) are contradictory: low 5 is above high 3."),
+        ("3,income,few,\n", "('limits.csv', line 2): low must be a number"),
+        ("3,job,clerk,\n", "limits are for what has an order, and it's categorical."),
+        ("3,income,,3\n3,income,1,\n", "'3' on 'income' ('limits.csv', line 3) are given twice."),
+        (",income,,3\n", "Limits without a person ('limits.csv', line 2)."),
+        ("\n3,income,few,\n", "('limits.csv', row 1): low must be a number"),
+    ],
+)
+def test_limits_that_are_wrong_are_refused_before_anything_is_done(
+    folder, monkeypatch, content, said
+):
+    monkeypatch.setattr(inputs, "AT_A_TIME", 7)
+    Path("limits.csv").write_text(f"person,feature,low,high\n{content}")
+    shown = stepladder("--out", "plan.csv", "--limits", "limits.csv")
+    assert shown.exit_code == 1, shown.output
+    assert said in " ".join(shown.stderr.split())
+    assert files(folder) == {*INPUTS, "limits.csv"}
+
+
+def test_a_file_of_limits_that_cannot_be_read_is_said(folder):
+    assert "There is no table at 'no.csv'." in stepladder("--limits", "no.csv").stderr
+    Path("limits.csv").write_text("who,feature,low,high\n3,income,,3\n")
+    shown = stepladder("--limits", "limits.csv")
+    assert "'limits.csv' has no column 'person', which --limits names." in shown.stderr
+    pd.DataFrame({"person": [3], "feature": ["incom"], "low": [1.0], "high": [None]}).to_parquet(
+        "limits.parquet"
+    )
+    shown = stepladder("--limits", "limits.parquet")
+    assert "('limits.parquet', row 1): The schema has no feature 'incom'." in shown.stderr
+    shown = stepladder("--lock", "incom")
+    assert "There's no feature called 'incom'. Did you mean 'income'?" in shown.stderr
+    shown = stepladder("--out", "limits.csv", "--limits", "limits.csv")
+    assert "--out limits.csv is a file that is read from" in " ".join(shown.stderr.split())
+
+
+def test_a_feature_may_be_called_as_a_column_of_limits(folder, table):
+    rules = [sl.Numeric("low", typical=(0, 60)), *SCHEMA.features[1:]]
+    sl.Schema(rules).save("schema.yaml")
+    Path("loans.py").write_text(MODULE.replace('frame["income"]', 'frame["low"]'))
+    for file, rows in (("data.parquet", table(300, seed=0)), ("people.parquet", table(40))):
+        rows.rename(columns={"income": "low"}).to_parquet(file)
+    Path("limits.csv").write_text("person,feature,low,high\n3,low,,20\n4,debt,few,\n")
+    assert (
+        "'debt' ('limits.csv', line 3): low must be" in stepladder("--limits", "limits.csv").stderr
+    )
+    Path("limits.csv").write_text("person,feature,low,high\n3,low,,20\n")
+    _made("--limits", "limits.csv")
+
+
 def test_a_time_budget_covers_the_whole_run(folder, monkeypatch):
     monkeypatch.setattr(inputs, "AT_A_TIME", 5)
     shown = stepladder("--time-budget", "1e-9", "--json", "--out", "plan.csv")

@@ -406,6 +406,40 @@ def test_the_history_says_what_was_locked(folder):
     assert "  2. locked total debt (score under 1%)\n  3. unlocked total debt (" in shown
 
 
+def test_limits_are_set_shown_told_and_lifted(folder):
+    lines = "limit debt 10 -, income $5,000 to $40,000\noffers\nlimit debt - -\nhistory\n"
+    shown = told(lines, save="walk.json").stdout
+    assert "Limited total debt: at least 10.\n" in shown
+    assert "Limited income: between $5,000 and $40,000.\n" in shown
+    assert "  income      $4,000 (limited: between $5,000 and $40,000)\n" in shown
+    assert "  total debt  19.5 (limited: at least 10)\n" in shown
+    assert "No longer limited: total debt.\n" in shown
+    assert "  2. limited total debt: at least 10 (score under 1%)\n" in shown
+    assert "  4. no longer limited: total debt (" in shown
+    assert kept()[2] | {"row": 0, "score": 0} == {
+        "event": "limit",
+        "feature": "income",
+        "low": 5.0,
+        "high": 40.0,
+        "row": 0,
+        "score": 0,
+    }
+    resumed = told("", "--resume", "walk.json").stdout
+    assert "$4,000 (limited: between $5,000 and $40,000)" in resumed
+
+
+def test_why_names_the_limits_in_the_way(folder):
+    shown = told("limit income - $4,000\nlock debt\nwhy\n").stdout
+    assert "There's no route from here: why says what is in the way." in shown
+    assert "if income could go beyond its limits" in " ".join(shown.split())
+
+
+def test_the_help_has_limits_with_a_value_of_theirs(folder):
+    shown = told("help\n").stdout
+    assert "  limit income $4,000 -\n" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
 def test_locks_come_with_the_command_too(folder):
     shown = told("", "--lock", "total debt,age", "--save", "walk.json")
     assert "19.5 (locked)" in shown.stdout
@@ -433,6 +467,16 @@ def test_a_resume_can_be_kept_elsewhere(folder):
         ("lock", "Which feature? There are 'income', 'total debt', 'age', 'job'."),
         ("lock dept", "There's no feature called 'dept'. Did you mean 'debt'? There are 'income'"),
         ("unlock debt", "total debt isn't locked; nothing is."),
+        ("limit", "Which feature, and from where to where? help has an example."),
+        ("limit debt", "From where to where can total debt go? Such as: limit total debt 19.5 -,"),
+        ("limit debt 3", "From where to where can total debt go?"),
+        ("limit debt few -", "total debt is a number, such as 19.5; 'few' isn't one."),
+        ("limit debt 3 4 5", "From where to where can total debt go?"),
+        ("limit dept 3 -", "There's no feature called 'dept'. Did you mean 'debt'?"),
+        ("limit debt 9 3", "The limits of total debt begin with the lower one: 9 3."),
+        ("limit debt - -", "'debt' has no limits; limited are: none."),
+        ("limit job clerk -", "Limits are for what has an order, and job has none; lock it"),
+        ("limit income - 70000", "income can't be $70,000: it lies between $0 and $60,000."),
         ("happened debt", "What is total debt now? Such as: happened total debt 19.5"),
         ("happened dept 3", "There's no feature called 'dept'. Did you mean 'debt'?"),
         ('happened debt="3', "total debt is a number, such as 19.5; '\"3' isn't one."),

@@ -52,6 +52,20 @@ def test_locked_features_stay(name, kind):
         assert rows[column].equals(today(rows, kind)[column])
 
 
+@honouring
+def test_limits_of_each_person_hold(name, kind):
+    people = made.people(kind)
+    below, above = people.index[::2], people.index[1::2]
+    limits = {
+        **{person: {"income": (None, people.loc[person, "income"] + 5)} for person in below},
+        **{person: {"income": (people.loc[person, "income"] + 15, None)} for person in above},
+    }
+    rows = walked(made.fitted(name, kind).recourse(people, limits=limits))
+    gained = rows["income"] - today(rows, kind)["income"]
+    assert (gained[rows["person"].isin(below)] <= 5).all()
+    assert ((gained >= 15) | (gained == 0))[rows["person"].isin(above)].all()
+
+
 @pytest.mark.parametrize(
     "name", [name for name in made.METHODS if name in HONOURING or name.startswith("step")]
 )
@@ -144,3 +158,10 @@ def test_the_first_row_is_the_person_exactly_as_given(name, kind):
 def test_who_knows_no_locks_says_so(name):
     with pytest.raises(sl.errors.ParameterError, match="knows no locked features, but got job"):
         made.fitted(name).recourse(made.people(), locked=["job"])
+
+
+@pytest.mark.parametrize("name", [name for name in made.METHODS if name not in HONOURING])
+def test_who_knows_no_limits_says_so(name):
+    people = made.people()
+    with pytest.raises(sl.errors.ParameterError, match="knows no limits, but got income"):
+        made.fitted(name).recourse(people, limits={people.index[0]: {"income": (0, None)}})

@@ -151,6 +151,124 @@ def test_a_locked_feature_is_in_no_offer_until_it_is_unlocked(step):
     assert walk.locked == ("education", "job")
 
 
+def test_limits_hold_in_every_offer_until_they_are_lifted(step):
+    walk = step.walk(PERSON, locked=["job"])
+    walk.limit("income", None, 50_000)
+    walk.limit("education", None, "bachelor")
+    walk.limit("debt", np.float64(2_000), None)
+    assert walk.limits == {
+        "income": (None, 50_000),
+        "education": (None, "bachelor"),
+        "debt": (2_000, None),
+    }
+    assert walk.directions() == []
+    assert "give up the rules on" in walk.reason
+    walk.limit("debt", None, None)
+    while not walk.done:
+        walk.take(walk.directions()[0].path)
+    row = walk.row.iloc[0]
+    assert row["income"] <= 50_000
+    assert row["education"] == "bachelor"
+    assert row["debt"] < 2_000
+
+
+def test_limits_make_offers_anew_and_a_path_that_was_followed_is_forgotten(step):
+    walk = step.walk(PERSON)
+    walk.take(walk.directions()[0].path)
+    free, income = walk.directions(), int(walk.row["income"].iloc[0])
+    walk.limit("income", None, income)
+    held = walk.directions()
+    assert held != free
+    assert "income" not in {c.feature for o in held for c in o.changes}
+    events = len(walk.history)
+    walk.limit("income", None, income)  # as before: nothing happened
+    assert len(walk.history) == events
+
+
+def test_somebody_outside_their_limits_may_stay_or_enter_them(step):
+    walk = step.walk(PERSON, locked=["debt", "education", "job"])
+    walk.limit("income", 80_000, 85_000)
+    while not walk.done:
+        walk.take(walk.directions()[0].path)
+        assert walk.row["income"].iloc[0] >= 80_000
+
+
+def test_limits_are_told_in_the_history_kept_and_shown(step):
+    walk = step.walk(PERSON)
+    walk.limit("education", "bachelor", None)
+    walk.limit("income", 18_000.0, 40_000)
+    walk.limit("education", None, None)
+    walk.limit("age", -np.inf, 30)
+    events = [{k: h.get(k) for k in ("event", "feature", "low", "high")} for h in walk.history]
+    assert [tuple(event.values()) for event in events[1:]] == [
+        ("limit", "education", "bachelor", None),
+        ("limit", "income", 18_000, 40_000),
+        ("limit", "education", None, None),
+        ("limit", "age", None, 30),
+    ]
+    assert "any, between 18,000 and 40,000" in walk._repr_html_()
+    again = step.resume(walk.to_json())
+    assert again.limits == walk.limits == {"income": (18_000, 40_000), "age": (None, 30)}
+    assert again.history == walk.history
+    assert again.directions() == walk.directions()
+
+
+def test_a_walk_that_was_kept_before_there_were_limits_resumes(step):
+    walk = step.walk(PERSON, locked=["job"])
+    older = json.loads(walk.to_json())
+    del older["limits"]
+    again = step.resume(json.dumps(older))
+    assert again.limits == {}
+    assert again.directions() == walk.directions()
+
+
+def test_a_path_that_breaks_limits_is_not_taken_up_again(step):
+    walk = step.walk(PERSON)
+    walk.take(walk.directions()[0].path)
+    saved = json.loads(walk.to_json())
+    assert saved["followed"] is not None
+    saved["limits"] = {name: [PERSON[name], PERSON[name]] for name in ("income", "debt")}
+    again = step.resume(json.dumps(saved))
+    assert all(c.feature not in ("income", "debt") for o in again.directions() for c in o.changes)
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"incom": [1, 2]}, "no feature 'incom'"),
+        ({"income": [2, 1]}, "contradictory"),
+        ({"income": 3}, "must be a pair|not iterable|after \\*"),
+        ({"income": [1, 2, 3]}, "positional arguments"),
+        ([], "no attribute"),
+    ],
+)
+def test_limits_that_are_damaged_are_refused(step, limits, said):
+    saved = json.loads(step.walk(PERSON).to_json())
+    with pytest.raises(ResultError, match=said):
+        step.resume(json.dumps({**saved, "limits": limits}))
+
+
+@pytest.mark.parametrize(
+    ("limit", "error", "said"),
+    [
+        (("incom", 1, 2), SchemaError, "Did you mean 'income'"),
+        (("income", 2, 1), ParameterError, "on 'income' are contradictory: low 2 is above high 1"),
+        (("income", "1", None), ParameterError, "low must be a number, .* got '1'"),
+        (("income", np.nan, None), ParameterError, "low must be a number, .* got nan"),
+        (("education", None, "doctor"), ParameterError, "high must be a level, .* got 'doctor'"),
+        (("job", "clerk", None), ParameterError, "what has an order"),
+        (("debt", None, None), ParameterError, "'debt' has no limits; limited are: 'income'"),
+    ],
+)
+def test_limits_that_are_wrong_change_nothing(step, limit, error, said):
+    walk = step.walk(PERSON)
+    walk.limit("income", 1, None)
+    before = walk.to_json()
+    with pytest.raises(error, match=said):
+        walk.limit(*limit)
+    assert walk.to_json() == before
+
+
 def test_with_everything_locked_there_is_no_offer_and_a_reason(step):
     walk = step.walk(PERSON, locked=SCHEMA.names)
     assert walk.directions() == []
@@ -338,6 +456,8 @@ def test_the_published_method_walks_too_but_knows_no_locks(step):
     assert walk.done
     with pytest.raises(ParameterError, match="locks"):
         walk.lock("income")
+    with pytest.raises(ParameterError, match="limits"):
+        walk.limit("income", 1, None)
 
 
 def test_a_walk_is_shown_in_one_line(step):

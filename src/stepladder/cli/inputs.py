@@ -16,6 +16,7 @@ from stepladder.errors import EmptyFrameError, FrameError, SchemaError, listing
 if TYPE_CHECKING:
     import pandas as pd
 
+    from stepladder.cli.limits import LimitsFile
     from stepladder.cli.tablefile import TableFile
     from stepladder.methods.base import Method
     from stepladder.model.goal import Goal
@@ -92,6 +93,16 @@ Invalid = Annotated[
 ]
 MethodName = Annotated[str, typer.Option(help="step, dice, face, cchvae or mim.")]
 PathCount = Annotated[int | None, typer.Option(min=1, help="How many paths each person gets (3).")]
+Lock = Annotated[
+    list[str] | None,
+    typer.Option(help="What can't change here, whatever the schema says: a,b. May be repeated."),
+]
+Limits = Annotated[
+    Path | None,
+    typer.Option(
+        help="A table of how far people can go: person, feature, low, high; empty for an open end."
+    ),
+]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only this many people, from the top.")]
 TimeBudget = Annotated[
     float | None,
@@ -131,6 +142,13 @@ def not_read_from(option: str, out: Path, *read: Path | str | None) -> None:
     """Refuse to write over what is read; a model may be named otherwise than by a file."""
     if out.resolve() in {Path(file).resolve() for file in read if file is not None}:
         raise typer.BadParameter(f"{option} {out} is a file that is read from; name another.")
+
+
+def locked_names(schema: Schema, given: list[str] | None) -> list[str]:
+    """The features that --lock names, by their names or labels."""
+    from stepladder.cli.typed import position
+
+    return [schema.names[position(schema, name)] for name in names(given)]
 
 
 # ---- what they name ---------------------------------------------------------------------------
@@ -261,7 +279,14 @@ class Inputs:
         return self.waiting.people(space.schema, identity, AT_A_TIME, limit)
 
     def check_people(
-        self, space: Space, identity: str | None, limit: int | None, *, invalid: str, private: bool
+        self,
+        space: Space,
+        identity: str | None,
+        limit: int | None,
+        limits: LimitsFile | None = None,
+        *,
+        invalid: str,
+        private: bool,
     ) -> int:
         """Refuse people who can't be answered, before anything is begun or paid for; count them.
 
@@ -277,9 +302,11 @@ class Inputs:
         )
 
         table, hashes, faulty = self.waiting, [], 0
+        unmet = set() if limits is None else limits.people
         assert table is not None
         for people in self.people(space, identity, limit):
             hashes.append(table.hashed(people, identity))
+            unmet.difference_update(map(str, people.index))
             with table.blamed():
                 if invalid == "outcome":
                     values, faults = space.read_each(people)
@@ -299,6 +326,8 @@ class Inputs:
                 "with the first is said with --invalid raise."
             )
         table.check_names(hashes, space.schema, identity, limit)
+        if limits is not None and unmet:  # unless they come after the first `limit` people
+            limits.check_known(self.people(space, identity, None), table.file)
         return count
 
     def fingerprints(self, space: Space, rows: pd.DataFrame) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,6 +32,8 @@ from stepladder.cli.inputs import (
     Labels,
     LedgerFile,
     Limit,
+    Limits,
+    Lock,
     MethodName,
     PathCount,
     Quiet,
@@ -41,6 +43,7 @@ from stepladder.cli.inputs import (
     Wanted,
     budget_of,
     is_private,
+    locked_names,
     method_of,
     not_read_from,
 )
@@ -49,6 +52,7 @@ from stepladder.cli.report import check_page
 if TYPE_CHECKING:
     import pandas as pd
 
+    from stepladder.cli.limits import LimitsFile
     from stepladder.cli.results import Results
     from stepladder.methods.base import Method
     from stepladder.result.recourse import Recourse
@@ -75,6 +79,8 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
         typer.Option(help="Also a report, an .html page; --out must then be a .parquet or .json."),
     ] = None,
     invalid: Invalid = "outcome",
+    lock: Lock = None,
+    limits: Limits = None,
     limit: Limit = None,
     time_budget: TimeBudget = None,
     epsilon: Epsilon = None,
@@ -93,12 +99,13 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     People are read, answered and written a thousand at a time, so there may be any number of
     them. Ctrl-C keeps what is finished, in a file named .partial beside the one asked for.
     """
+    from stepladder.cli.limits import LimitsFile
     from stepladder.cli.results import Results, check_result_name
     from stepladder.privacy.pay import PayOnce
 
     wanted = Wanted.of(goal, goal_between, desired)
     private = is_private(method, epsilon, delta, ledger, bought)
-    read = (model, data, people, schema, ledger, bought)
+    read = (model, data, people, schema, limits, ledger, bought)
     if out is not None:
         check_result_name(out)
         not_read_from("--out", out, *read)
@@ -120,17 +127,29 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
         trust_pickle=trust_pickle,
         quiet=quiet,
     )
+    locked = locked_names(inputs.rules, lock)
+    bounded = None if limits is None else LimitsFile.read(limits, inputs.rules)
     rows = inputs.rows()
     space = inputs.space(rows, public=private)
-    total = inputs.check_people(space, identity, limit, invalid=invalid, private=private)
+    total = inputs.check_people(space, identity, limit, bounded, invalid=invalid, private=private)
     with nullcontext() if out is None else Results(out) as results:
         paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
         chosen = method_of(method, paths, paid)
         inputs.fit(chosen, space, rows)
         fingerprints, aside = inputs.fingerprints(space, rows), inputs.set_aside(identity)
         del rows  # there may be many, and answering no longer needs them
-        most = None if as_json else SHOWN
-        run = Run(chosen, results, fingerprints, aside, total, time_budget, invalid, most)
+        run = Run(
+            chosen,
+            results,
+            fingerprints,
+            aside,
+            total,
+            time_budget,
+            invalid,
+            most_faults=None if as_json else SHOWN,
+            locked=locked,
+            limits=bounded,
+        )
         run.answer(inputs.people(space, identity, limit), quiet)
         file = None if results is None or not run.people else results.keep(partial=run.stopped)
     if as_json:
@@ -168,6 +187,8 @@ class Run:
     """whether an invalid row is an outcome, or an error"""
     most_faults: int | None
     """how many people with an invalid row are kept by name; None for all"""
+    locked: Sequence[str] = ()
+    limits: LimitsFile | None = None
     people: int = 0
     seconds: float = 0.0
     stopped: bool = False
@@ -203,6 +224,8 @@ class Run:
                         progress=reached,
                         time_budget=left,
                         invalid="raise" if self.invalid == "raise" else "outcome",
+                        locked=self.locked,
+                        limits=None if self.limits is None else self.limits.of(people),
                     )
                     found = replace(found, fingerprints=self.fingerprints, set_aside=self.set_aside)
                     with uninterrupted():

@@ -238,12 +238,16 @@ class Session:
         for feature, low, high in given:
             with self.event():
                 self.walk.limit(feature.name, low, high)
-            say(f"Noted: {feature.label} {self.limited(feature, low, high)}.")
+            done = self.limited(feature, low, high)
+            say(f"{done[0].upper()}{done[1:]}.")
         self.next()
 
-    def limited(self, feature: Feature, low: Any, high: Any) -> str:
-        """'at least $3,000', or that it's free again."""
-        return "without limits" if low is high is None else within(feature, low, high)
+    @staticmethod
+    def limited(feature: Feature, low: Any, high: Any) -> str:
+        """'limited income: at least $3,000', or that it isn't any longer."""
+        if low is high is None:
+            return f"no longer limited: {feature.label}"
+        return f"limited {feature.label}: {within(feature, low, high)}"
 
     # ---- what is shown --------------------------------------------------------------------
 
@@ -273,7 +277,7 @@ class Session:
         for index, feature in enumerate(features):
             never = " (can't change)" if feature.change is Change.NEVER else ""
             limits = self.walk.limits.get(feature.name)
-            limited = f" ({within(feature, *limits)})" if limits and not never else never
+            limited = f" (limited: {within(feature, *limits)})" if limits and not never else never
             held = " (locked)" if feature.name in self.walk.locked else limited
             typer.echo(f"  {feature.label:<{width}}  {self.now(index)}{held}")
 
@@ -348,7 +352,7 @@ class Session:
                 feature = self.space.schema[event["feature"]]
                 what += f" {feature.label}"
                 if event["event"] == "limit":
-                    what += f": {self.limited(feature, event['low'], event['high'])}"
+                    what = self.limited(feature, event["low"], event["high"])
             elif before is not None:
                 what += f": {self.moved(before, after) or 'nothing new'}"
             say(f"{what} (score {words.score(self.goal, event['score'])})", f"{number:3}. ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ class TableFile:
         return rows.reset_index(drop=True)
 
     def read(
-        self, columns: list[str] | None, schema: Schema | None = None, texts: Iterable[str] = ()
+        self, columns: list[str] | None, schema: Schema | None = None, texts: Sequence[str] = ()
     ) -> Any:
         """Some columns, or all, as a PyArrow table; of a CSV, levels as the schema has them, and
         `texts` as they are written."""
@@ -103,7 +103,7 @@ class TableFile:
             types = _types(schema, numbers=False) | dict.fromkeys(texts, arrow().string())
             options = _conversion(types, columns, schema)
             table = arrow("csv").read_csv(self.file, convert_options=options)
-            self._check_numbers(table, schema)
+            self._check_numbers(table.drop_columns(list(texts)), schema)
             return table
 
     def _check_numbers(self, table: Any, schema: Schema | None) -> None:
@@ -135,7 +135,7 @@ class TableFile:
             rows = _plain(arrow().Table.from_batches([batch]).replace_schema_metadata(None))
             people = rows.select(wanted).to_pandas()
             count = pd.RangeIndex(done, done + len(people))
-            yield people.set_axis(_names(rows[label]) if label else count)
+            yield people.set_axis(names_of(rows[label]) if label else count)
             done += len(people)
 
     def check_names(
@@ -266,7 +266,7 @@ def _plain(table: Any) -> Any:
     return table
 
 
-def _names(column: Any) -> pd.Index[Any]:
+def names_of(column: Any) -> pd.Index[Any]:
     """What people are called: by numbers and dates as they are, and all else as it's written."""
     types, kind = arrow().types, column.type
     is_number = types.is_integer(kind) or types.is_floating(kind)

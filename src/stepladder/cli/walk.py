@@ -22,14 +22,15 @@ from stepladder.cli.inputs import (
     Inputs,
     Labels,
     LedgerFile,
+    Lock,
     PathCount,
     Trust,
     TrustPickle,
     Wanted,
     budget_of,
     is_private,
+    locked_names,
     method_of,
-    names,
     not_read_from,
     say_aside,
 )
@@ -67,9 +68,7 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     resume: Annotated[
         Path | None, typer.Option(help="Go on with a walk that was kept, and keep it there.")
     ] = None,
-    lock: Annotated[
-        list[str] | None, typer.Option(help="What this person can't change: a,b.")
-    ] = None,
+    lock: Lock = None,
     desired: Desired = None,
     labels: Labels = None,
     paths: PathCount = None,
@@ -86,7 +85,6 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     it can't follow. Each event is kept as it happens, so that the walk can be resumed.
     """
     from stepladder.cli.session import Session
-    from stepladder.cli.typed import position
     from stepladder.files import check_place
     from stepladder.methods.step import StEP
     from stepladder.privacy.pay import PayPerDirection
@@ -125,7 +123,7 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
         trust=trust,
         trust_pickle=trust_pickle,
     )
-    locked = [inputs.rules.names[position(inputs.rules, name)] for name in names(lock)]
+    locked = locked_names(inputs.rules, lock)
     rows = inputs.rows()
     space = inputs.space(rows, public=private)
     if person is not None:

@@ -94,6 +94,11 @@ class _Given:
     """whether a number may be written as text: a column that holds levels too can hold no other"""
 
     @property
+    def nothing(self) -> str:
+        """How an open end is written."""
+        return "empty" if self.may_be_text else "None"
+
+    @property
     def what(self) -> str:
         return f"The limits of {self.person!r} on {self.feature!r}{self.place}"
 
@@ -198,7 +203,8 @@ def _end(feature: Feature, given: _Given, end: str) -> float:
     number = _number(value, given.may_be_text)
     if np.isnan(number) or number == -opened:
         raise ParameterError(
-            f"{given.what}: {end} must be a number, or None for an open end; got {value!r}."
+            f"{given.what}: {end} must be a number, or {given.nothing} for an open end; got "
+            f"{value!r}."
         )
     return number
 
@@ -224,7 +230,7 @@ def _position(levels: Sequence[Level], given: _Given, end: str, value: Any) -> f
     if given.may_be_text and value in (spoken := [str(level) for level in levels]):
         return float(spoken.index(value))
     raise ParameterError(
-        f"{given.what}: {end} must be a level, or None for an open end; got {value!r}."
+        f"{given.what}: {end} must be a level, or {given.nothing} for an open end; got {value!r}."
         f"{nearest(value, levels)} The levels are {listing(levels)}."
     )
 
