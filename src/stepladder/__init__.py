@@ -17,9 +17,9 @@ from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Categorical, Change, Derived, Numeric, Ordinal
+from stepladder.table.rules.violations import Violation
 from stepladder.table.schema import Schema
 from stepladder.table.space import Space
-from stepladder.table.violations import Violation
 
 __version__ = "0.1.0"
 

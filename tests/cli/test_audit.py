@@ -131,7 +131,7 @@ def test_missing_values_other_names_and_features_named_like_columns_load_too(fol
     loaded = sl.Recourse.load(streamed(ending))
     result = expected(people, schema=sl.Schema(features))
     pd.testing.assert_frame_equal(loaded.final, result.final, check_dtype=False)
-    assert list(loaded.status["outcome"]).count("missing_value") == 2
+    assert list(loaded.status["outcome"]).count("missing_value") == 1  # a job may be missing
 
 
 # ---- audits -----------------------------------------------------------------------------------

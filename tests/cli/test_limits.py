@@ -11,7 +11,7 @@ import pytest
 import stepladder as sl
 from stepladder.cli.limits import LimitsFile
 from stepladder.errors import ParameterError
-from stepladder.table.personal import limit_arrays
+from stepladder.table.rules.personal import limit_arrays
 
 SCHEMA = sl.Schema(
     [sl.Numeric("loan"), sl.Ordinal("rating", levels=["NA", "poor", "good"]), sl.Numeric("low")]

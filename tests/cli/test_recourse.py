@@ -321,7 +321,8 @@ def test_a_missing_value_is_an_outcome_in_every_form(folder, table):
     for name in ("plan.parquet", "plan.csv", "plan.json"):
         shown = stepladder("--out", name, "--json")
         assert shown.exit_code == 0, shown.output
-        assert json.loads(shown.stdout)["outcomes"]["missing_value"] == 3
+        # The model takes jobs and ages as they come, and has a score for a gap in them.
+        assert json.loads(shown.stdout)["outcomes"]["missing_value"] == 1
     rows = json.loads(Path("plan.json").read_text())["people"][1]["paths"][0]
     assert rows["reason"] == "no value for income"
     assert rows["rows"][0]["score"] is None

@@ -59,7 +59,7 @@ def as_pandas(frame):
 def test_the_columns_are_those_of_the_design(result):
     assert list(result.paths) == ["person", "path", "step", *FEATURES, "score"]
     assert list(result.final) == [
-        *("person", "path", "outcome", "score", "distance", "steps"),
+        *("person", "path", "outcome", "score", "distance", "steps", "months"),
         *FEATURES,
     ]
     assert list(result.changes) == ["person", "path", "feature", "before", "after"]

@@ -14,9 +14,9 @@ from tests.table.test_space import Table, tables
 
 import stepladder as sl
 from stepladder.errors import BoundsError, ParameterError, SchemaError
-from stepladder.table.faults import add_bounds_faults
 from stepladder.table.feasible import Feasible
-from stepladder.table.grid import rounded
+from stepladder.table.rules.faults import add_bounds_faults
+from stepladder.table.rules.grid import rounded
 
 SCHEMA = sl.Schema(
     [

@@ -294,7 +294,7 @@ class Inputs:
         there may be more of them than memory has room for. Where invalid rows are outcomes, only
         what concerns all rows is refused: a wrong column, or that nobody is left to pay for.
         """
-        from stepladder.table.faults import (
+        from stepladder.table.rules.faults import (
             add_bounds_faults,
             add_formula_faults,
             check_bounds,

@@ -10,7 +10,7 @@ import pandas as pd
 
 from stepladder.cli.tablefile import TableFile, names_of
 from stepladder.errors import ParameterError, listing, nearest
-from stepladder.table.personal import COLUMNS, read_limits
+from stepladder.table.rules.personal import COLUMNS, read_limits
 from stepladder.table.schema import Schema
 
 

@@ -37,16 +37,16 @@ from stepladder.privacy.pay import Guarantee
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
-from stepladder.table.agreement import compare
-from stepladder.table.faults import (
+from stepladder.table.feasible import Feasible
+from stepladder.table.frames import Frame, Template
+from stepladder.table.rules.agreement import compare
+from stepladder.table.rules.faults import (
     add_bounds_faults,
     add_formula_faults,
     check_bounds,
     check_formulas,
 )
-from stepladder.table.feasible import Feasible
-from stepladder.table.frames import Frame, Template
-from stepladder.table.personal import Limits, Locked, limit_arrays, locked_mask
+from stepladder.table.rules.personal import Limits, Locked, limit_arrays, locked_mask
 from stepladder.table.schema import Schema
 from stepladder.table.space import Faults, Floats, Mask, Space
 

@@ -11,8 +11,8 @@ import pandas as pd
 from stepladder.errors import BoundsError, FrameError, MissingValueError
 from stepladder.numbers import exact
 from stepladder.table import frames
-from stepladder.table.faults import check_bounds, check_formulas
 from stepladder.table.feature import Numeric
+from stepladder.table.rules.faults import check_bounds, check_formulas
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats
 

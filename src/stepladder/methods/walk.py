@@ -34,8 +34,8 @@ from stepladder.table.amounts import moved, value, within
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Feature
 from stepladder.table.frames import Frame
-from stepladder.table.links import changed
-from stepladder.table.personal import limit_arrays, locked_mask
+from stepladder.table.rules.links import changed
+from stepladder.table.rules.personal import limit_arrays, locked_mask
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Mask
 

@@ -28,7 +28,7 @@ from stepladder.model.asking import (
 from stepladder.model.goal import Goal, python_scalar
 from stepladder.table import frames
 from stepladder.table.frames import Frame, Template
-from stepladder.table.requirements import Requirements
+from stepladder.table.rules.requirements import Requirements
 from stepladder.table.space import Floats, Mask, Space
 
 

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from stepladder.errors import ParameterError
 from stepladder.table import frames
-from stepladder.table.faults import check_bounds
 from stepladder.table.feature import Categorical, Numeric
 from stepladder.table.frames import Frame
-from stepladder.table.links import changed
-from stepladder.table.mend import mended
-from stepladder.table.personal import Limits, Locked, limit_arrays, locked_mask
-from stepladder.table.requirements import Part, Requirements
+from stepladder.table.rules.faults import check_bounds
+from stepladder.table.rules.links import changed
+from stepladder.table.rules.mend import mended
+from stepladder.table.rules.personal import Limits, Locked, limit_arrays, locked_mask
+from stepladder.table.rules.requirements import Part, Requirements
+from stepladder.table.rules.violations import Violation, violations
 from stepladder.table.space import Floats, Mask, Space
-from stepladder.table.violations import Violation, violations
 
 Ends = tuple[Floats, Floats]
 """The lowest and the highest values, two (n, features)."""
@@ -250,8 +250,9 @@ class Feasible:
     def blocked_by(self, frame: Frame) -> list[tuple[str, ...]]:
         """For each row of `frame`, the features whose rules keep a person from becoming it."""
         rows = self._fits(self.space.read(frame))
-        lower, upper = self.limits
+        lower, upper = self.asked
         stopped = (rows < lower) | (rows > upper) | self.space.hops.broken(rows, self.start)
+        stopped &= changed(rows, self.start)
         names = np.array(self.space.schema.names, dtype=object)
         return [tuple(names[row & ~self.space.links.linked]) for row in stopped]
 

@@ -39,10 +39,10 @@ from stepladder.table import frames
 from stepladder.table.derived import Derived
 from stepladder.table.feature import Categorical, Change, Feature, Numeric, Ordinal
 from stepladder.table.frames import Frame, Template
-from stepladder.table.grid import Grid
-from stepladder.table.hops import Hops
-from stepladder.table.links import Links
-from stepladder.table.requirements import Requirements
+from stepladder.table.rules.grid import Grid
+from stepladder.table.rules.hops import Hops
+from stepladder.table.rules.links import Links
+from stepladder.table.rules.requirements import Requirements
 from stepladder.table.schema import Schema, seen_levels
 
 Floats = NDArray[np.float64]

@@ -26,8 +26,8 @@ from stepladder.result.offer import Offer
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table.amounts import amount, value
-from stepladder.table.faults import outside_bounds
 from stepladder.table.feature import Categorical, Feature, Numeric
+from stepladder.table.rules.faults import outside_bounds
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Mask, Space
 

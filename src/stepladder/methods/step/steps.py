@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.table.feasible import Feasible
-from stepladder.table.links import changed
+from stepladder.table.rules.links import changed
 from stepladder.table.space import Floats, Mask
 
 Indices = NDArray[np.intp]

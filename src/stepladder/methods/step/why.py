@@ -28,7 +28,7 @@ from stepladder.result.path import Outcome
 from stepladder.table import frames
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Change, Feature, Numeric
-from stepladder.table.personal import limit_arrays, locked_mask
+from stepladder.table.rules.personal import limit_arrays, locked_mask
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats
 from stepladder.words import plans as words

@@ -14,7 +14,7 @@ from stepladder.errors import BoundsError, FormulaError
 from stepladder.numbers import plain
 from stepladder.table.derived import Derived
 from stepladder.table.feature import Feature
-from stepladder.table.grid import bounds_of
+from stepladder.table.rules.grid import bounds_of
 from stepladder.table.space import Faults, Floats, Mask, Space, add_fault
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.table.formula import Bound, Formula
-from stepladder.table.links import changed
+from stepladder.table.rules.links import changed
 from stepladder.table.schema import Schema
 
 Floats = NDArray[np.float64]

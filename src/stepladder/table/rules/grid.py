@@ -62,7 +62,8 @@ class Grid:
             values = np.rint(values)
         if self._single[f]:
             # A float32 column would round the row after it was checked: use only what it can hold.
-            values = values.astype(np.float32).astype(np.float64)
+            with np.errstate(over="ignore"):  # beyond all that it can hold
+                values = values.astype(np.float32).astype(np.float64)
         return values
 
     def inside(self, f: int, ends: Floats, inwards: float) -> Floats:
@@ -70,17 +71,17 @@ class Grid:
         finite = np.isfinite(ends)
         if not finite.any():
             return ends
-        size = np.abs(ends[finite]).max()
-        step = max(
-            float(size * np.finfo(np.float32 if self._single[f] else np.float64).eps),
-            float(self.steps[f]),
-        )
-        nearest = ends.copy()
-        nearest[finite] = self.column(f, ends[finite])
-        while (beyond := finite & ((nearest - ends) * inwards < 0)).any():
+        known = ends[finite]
+        finest = np.finfo(np.float32 if self._single[f] else np.float64).eps
+        step = max(float(np.abs(known).max() * finest), float(self.steps[f]))
+        nearest = self.column(f, known)
+        # An end that a float32 column can't hold is no end to it.
+        while (beyond := np.isfinite(nearest) & ((nearest - known) * inwards < 0)).any():
             nearest[beyond] = self.column(f, nearest[beyond] + inwards * step)
             step *= 2  # in case rounding went back again
-        return nearest
+        inside = ends.copy()
+        inside[finite] = nearest
+        return inside
 
     def outside(self, f: int, values: Floats) -> Mask:
         """Which values break a feature's bounds; in a float32 column, bounds are float32 too."""

@@ -13,7 +13,7 @@ from stepladder.table import frames
 from stepladder.table.derived import Derived
 from stepladder.table.feature import Change, Numeric
 from stepladder.table.frames import Frame
-from stepladder.table.grid import bounds_of
+from stepladder.table.rules.grid import bounds_of
 from stepladder.table.space import Floats
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _rules(feasible: Feasible, f: int, start: Floats, row: Floats) -> Iterator[s
         (lowest,), (highest,) = feature.reached(np.array([before]))
         if not lowest <= after <= highest:
             yield "is out of reach"
-    yield "is beyond this person's limits"
+    yield "lies beyond this person's limits"
 
 
 def _grain(feature: Numeric) -> str:
