@@ -9,7 +9,7 @@ from hypothesis import given
 
 import stepladder as sl
 from stepladder.methods.pace import Pace
-from stepladder.methods.step.mixed import mixed
+from stepladder.methods.step.mixed import climb, margins_of
 from stepladder.methods.step.reference import profiles
 
 SCHEMA = sl.Schema(
@@ -94,14 +94,16 @@ def test_somebody_outside_their_limits_has_a_path_into_them():
     assert set(result.changes["feature"]) == {"income"}
 
 
-def test_limits_of_one_person_are_nobody_elses():
+def test_limits_and_locks_of_one_person_are_nobody_elses():
     accepted = TRAIN[model(TRAIN) >= 0.6].head(3).set_axis(["a", "b", "c"])
     people = pd.concat([accepted, PEOPLE])  # people who aren't asked about come first
     free = STEP.recourse(people).final.set_index("person")
     limits = {"p3": {"income": (None, 0), "loan": (30, None)}}
-    held = STEP.recourse(people, limits=limits).final.set_index("person")
-    pd.testing.assert_frame_equal(held.drop("p3"), free.drop("p3"))
-    assert not held.loc["p3"].equals(free.loc["p3"])
+    locked = {"p5": ["income", "loan"]}
+    held = STEP.recourse(people, limits=limits, locked=locked).final.set_index("person")
+    pd.testing.assert_frame_equal(held.drop(["p3", "p5"]), free.drop(["p3", "p5"]))
+    for person in ("p3", "p5"):
+        assert not held.loc[person].equals(free.loc[person])
 
 
 def outside(*lows: float) -> sl.Feasible:
@@ -124,10 +126,12 @@ def test_people_who_stand_outside_different_limits_are_asked_about_apart():
     assert profile[0] == profile[2] != profile[1]
 
 
-def test_mixed_rows_lie_within_limits_too():
-    everything = outside(35).holding(np.array([False, True, True, True, True]), outside(35).start)
-    rows, _ = mixed(everything, STEP.reference_, STEP.scorer_, Pace(1, False, None))
-    assert everything.take(np.zeros(len(rows), dtype=np.intp)).keeps(rows).all()
+def test_rows_put_together_lie_within_limits_too():
+    person = outside(35)
+    rows = person.start.copy()
+    margins = margins_of(rows, STEP.scorer_)
+    climb(rows, margins, person, [(0, 34.0)], STEP.scorer_, Pace(1, False, None))
+    assert rows[0, 0] == 35
 
 
 def test_who_is_turned_down_by_their_limits_is_told_on_what():
