@@ -8,6 +8,9 @@ import pandas as pd
 from hypothesis import given
 
 import stepladder as sl
+from stepladder.methods.pace import Pace
+from stepladder.methods.step.mixed import climb, margins_of
+from stepladder.methods.step.reference import profiles
 
 SCHEMA = sl.Schema(
     [
@@ -91,12 +94,44 @@ def test_somebody_outside_their_limits_has_a_path_into_them():
     assert set(result.changes["feature"]) == {"income"}
 
 
-def test_limits_of_one_person_are_nobody_elses():
-    free = STEP.recourse(PEOPLE).final.set_index("person")
+def test_limits_and_locks_of_one_person_are_nobody_elses():
+    accepted = TRAIN[model(TRAIN) >= 0.6].head(3).set_axis(["a", "b", "c"])
+    people = pd.concat([accepted, PEOPLE])  # people who aren't asked about come first
+    free = STEP.recourse(people).final.set_index("person")
     limits = {"p3": {"income": (None, 0), "loan": (30, None)}}
-    held = STEP.recourse(PEOPLE, limits=limits).final.set_index("person")
-    pd.testing.assert_frame_equal(held.drop("p3"), free.drop("p3"))
-    assert not held.loc["p3"].equals(free.loc["p3"])
+    locked = {"p5": ["income", "loan"]}
+    held = STEP.recourse(people, limits=limits, locked=locked).final.set_index("person")
+    pd.testing.assert_frame_equal(held.drop(["p3", "p5"]), free.drop(["p3", "p5"]))
+    for person in ("p3", "p5"):
+        assert not held.loc[person].equals(free.loc[person])
+
+
+def outside(*lows: float) -> sl.Feasible:
+    """The same person, once for each limit that they stand below."""
+    people = PEOPLE.iloc[[0] * len(lows)].reset_index(drop=True)
+    limits = {i: {"income": (low, None)} for i, low in enumerate(lows)}
+    return sl.Feasible.of(STEP.space_, people, limits=limits)
+
+
+def test_targets_lie_within_the_limits_of_somebody_who_stands_outside_them():
+    positives = np.arange(len(STEP.reference_.values))
+    person = outside(35).take(np.zeros(len(positives), dtype=np.intp))
+    rows = STEP.reference_.projected(person, positives)
+    assert person.keeps(rows).all()
+    assert (rows[:, 0] == 35).any()
+
+
+def test_people_who_stand_outside_different_limits_are_asked_about_apart():
+    _, profile = profiles(outside(35, 36, 35))
+    assert profile[0] == profile[2] != profile[1]
+
+
+def test_rows_put_together_lie_within_limits_too():
+    person = outside(35)
+    rows = person.start.copy()
+    margins = margins_of(rows, STEP.scorer_)
+    climb(rows, margins, person, [(0, 34.0)], STEP.scorer_, Pace(1, False, None))
+    assert rows[0, 0] == 35
 
 
 def test_who_is_turned_down_by_their_limits_is_told_on_what():
