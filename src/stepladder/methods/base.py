@@ -39,6 +39,7 @@ from stepladder.result.recourse import Recourse
 from stepladder.table import frames
 from stepladder.table.feasible import Feasible
 from stepladder.table.frames import Frame, Template
+from stepladder.table.reading import Faults
 from stepladder.table.rules.agreement import compare
 from stepladder.table.rules.faults import (
     add_bounds_faults,
@@ -48,7 +49,7 @@ from stepladder.table.rules.faults import (
 )
 from stepladder.table.rules.personal import Limits, Locked, limit_arrays, locked_mask
 from stepladder.table.schema import Schema
-from stepladder.table.space import Faults, Floats, Mask, Space
+from stepladder.table.space import Floats, Mask, Space
 
 
 @dataclass(frozen=True, eq=False)

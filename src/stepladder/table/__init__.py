@@ -9,6 +9,7 @@ feature.py      one column: what it holds, and how it may change
 schema.py       the features of a table, guessed, written down and read back
 schema_file.py  a schema in YAML: what it says, and where a mistake is
 allowed.py      what may be asked of a person, in short words
+reading.py      frames read into values, and what is wrong with single rows
 space.py        rows ⇄ encoded points
 rules/          what rows have to keep to
 feasible.py     all rows that one person could become

@@ -13,42 +13,36 @@ A row is met in three forms, which never share a name:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.errors import (
-    ColumnError,
     ConstantError,
-    DtypeError,
     EmptyFrameError,
-    LevelError,
     MissingValueError,
     NotFiniteError,
     ParameterError,
     SchemaError,
     listing,
-    nearest,
 )
 from stepladder.table import frames
 from stepladder.table.derived import Derived
 from stepladder.table.feature import Categorical, Change, Feature, Numeric, Ordinal
 from stepladder.table.frames import Frame, Template
+from stepladder.table.reading import Faults, own_columns, values_of, with_levels
 from stepladder.table.rules.grid import Grid
 from stepladder.table.rules.hops import Hops
 from stepladder.table.rules.links import Links
 from stepladder.table.rules.requirements import Requirements
-from stepladder.table.schema import Schema, seen_levels
+from stepladder.table.schema import Schema
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Faults = dict[int, str]
-"""What is wrong with single rows: by the row's position, in sentences."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +67,14 @@ class Space:
         Missing values are left out of the statistics. A changeable feature that never varies is
         refused: it has no scale, so no distance along it means anything.
         """
-        table = _own_columns(schema, frames.read(frame))
+        table = own_columns(schema, frames.read(frame))
         if len(table) == 0:
             raise EmptyFrameError(
                 "The reference table, which a scale is learned from, has no rows."
             )
-        schema = _with_levels(schema, table)
+        schema = with_levels(schema, table)
         template = Template.of(table.to_native())
-        values = _values(schema, table)
+        values = values_of(schema, table)
         column = {feature.name: values[:, f] for f, feature in enumerate(schema.features)}
         center, scale = _geometry(schema, lambda feature: _standard(feature, column[feature.name]))
         return cls(schema, template, center, scale)
@@ -95,7 +89,7 @@ class Space:
         the schema's order.
         """
         _refuse_undeclared(schema)
-        template = Template.of(_own_columns(schema, frames.read(frame)).to_native())
+        template = Template.of(own_columns(schema, frames.read(frame)).to_native())
         template = template.declaring(schema.levels)
         center, scale = _geometry(schema, _declared)
         return cls(schema, template, center, scale, public=True)
@@ -234,7 +228,7 @@ class Space:
 
     def own(self, frame: Frame) -> Frame:
         """The schema's columns of a frame, in the frame's order; others are set aside."""
-        return _own_columns(self.schema, frames.read(frame)).to_native()
+        return own_columns(self.schema, frames.read(frame)).to_native()
 
     def read(self, frame: Frame, *, allow_missing: bool = False) -> Floats:
         """The values (n, features) of a frame whose dtypes and levels are right.
@@ -242,7 +236,7 @@ class Space:
         Columns that the schema doesn't name are set aside. A missing value is NaN where allowed,
         and an error that names it elsewhere.
         """
-        values = _values(self.schema, _own_columns(self.schema, frames.read(frame)))
+        values = values_of(self.schema, own_columns(self.schema, frames.read(frame)))
         missing = np.isnan(values)
         if missing.any() and not allow_missing:
             row, column = np.argwhere(missing)[0]
@@ -261,7 +255,7 @@ class Space:
         an error.
         """
         faults: Faults = {}
-        values = _values(self.schema, _own_columns(self.schema, frames.read(frame)), faults)
+        values = values_of(self.schema, own_columns(self.schema, frames.read(frame)), faults)
         return values, faults
 
     def to_frame(self, values: Floats, template: Template | None = None) -> Frame:
@@ -404,135 +398,6 @@ def _refuse_undeclared(schema: Schema) -> None:
         )
     if problems:
         raise SchemaError(" ".join(problems))
-
-
-# ---- reading ----------------------------------------------------------------------------------
-
-
-def _own_columns(schema: Schema, table: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """The schema's columns of a table, in the table's order; others are set aside."""
-    missing = [c for c in schema.columns if c not in table.columns]
-    extra = schema.set_aside(table.columns)
-    if missing:
-        raise ColumnError(
-            f"The frame has no column {missing[0]!r}, which the schema names."
-            f"{nearest(missing[0], extra or table.columns)} Missing: {listing(missing)}."
-        )
-    return table.drop(*extra) if extra else table
-
-
-def _with_levels(schema: Schema, table: nw.DataFrame[Any]) -> Schema:
-    """The schema with the levels of every undeclared category filled in."""
-    learned = {}
-    for feature in schema.features:
-        if isinstance(feature, Categorical) and feature.levels is None:
-            levels = seen_levels(frames.values(table[feature.name]))
-            if not levels:
-                raise MissingValueError(
-                    f"Column {feature.name!r} holds no value at all, so its levels can't be "
-                    "learned. Give it its levels in the schema."
-                )
-            learned[feature.name] = levels
-    return schema.with_levels(learned)
-
-
-def add_fault(faults: Faults, row: int, sentence: str) -> None:
-    """Say one more thing that is wrong with a row."""
-    faults[row] = f"{faults[row]} {sentence}" if row in faults else sentence
-
-
-def _values(schema: Schema, table: nw.DataFrame[Any], faults: Faults | None = None) -> Floats:
-    """The values of a table's rows; what is wrong with single ones is an error without `faults`."""
-    values = np.empty((len(table), len(schema)))
-    for f, feature in enumerate(schema.features):
-        if isinstance(feature, Numeric) or feature.levels is None:
-            values[:, f] = _finite(feature, table, faults)
-        elif isinstance(feature, Categorical) and feature.onehot:
-            values[:, f] = _codes_from_onehot(feature, table, faults)
-        else:
-            values[:, f] = _codes(feature, frames.values(table[feature.name]), faults)
-    return values
-
-
-def _finite(feature: Feature, table: nw.DataFrame[Any], faults: Faults | None) -> Floats:
-    """A column of numbers, none of them infinite; NaN where one is missing."""
-    column = frames.numbers(table[feature.name], feature.name)
-    infinite = np.flatnonzero(np.isinf(column))
-    if not infinite.size:
-        return column
-    if faults is None:
-        raise NotFiniteError(
-            f"Column {feature.name!r} is infinite in {infinite.size} of {len(table)} rows, "
-            f"the first at position {infinite[0]}. Replace it with a number or a gap."
-        )
-    for row in infinite.tolist():
-        way_out = "Replace it with a number or a gap."
-        add_fault(faults, row, f"{feature.name!r} is infinite. {way_out}")
-    column[infinite] = np.nan
-    return column
-
-
-def _codes(feature: Feature, column: list[Any], faults: Faults | None) -> Floats:
-    """Each value's position in the feature's levels; NaN where it's missing."""
-    levels = () if isinstance(feature, Numeric) else feature.levels or ()
-    code = {level: float(i) for i, level in enumerate(levels)}
-    code[None] = np.nan  # type: ignore[index]  # None is no level: it marks a missing value
-    try:
-        return np.array([code[value] for value in column], dtype=np.float64)
-    except (KeyError, TypeError):
-        unknown = [i for i, v in enumerate(column) if not _hashable(v) or v not in code]
-    for odd in (column[i] for i in unknown):
-        if isinstance(odd, list | dict | np.ndarray):
-            raise DtypeError(
-                f"Column {feature.name!r} holds {type(odd).__name__} values, not levels."
-            )
-    if faults is None:
-        raise LevelError(
-            _unknown_level(feature, levels, column[unknown[0]], f" ({len(unknown)} such values)")
-        )
-    sentences: dict[Any, str] = {}  # a million rows may share one wrong word
-    for i in unknown:
-        odd = column[i]
-        if odd not in sentences:
-            sentences[odd] = _unknown_level(feature, levels, odd)
-        add_fault(faults, i, sentences[odd])
-    wrong = set(unknown)
-    return np.array([np.nan if i in wrong else code[v] for i, v in enumerate(column)])
-
-
-def _unknown_level(feature: Feature, levels: Sequence[Any], odd: Any, how_often: str = "") -> str:
-    return (
-        f"{odd!r} isn't a level of {feature.name!r}{how_often}.{nearest(odd, levels)} Known "
-        f"levels: {listing(levels, most=8)}. Correct the value, or add the level to the schema."
-    )
-
-
-def _hashable(value: Any) -> bool:
-    return getattr(value, "__hash__", None) is not None
-
-
-def _codes_from_onehot(
-    feature: Categorical, table: nw.DataFrame[Any], faults: Faults | None
-) -> Floats:
-    """The level whose 0/1 column is set; exactly one must be."""
-    columns = [_flags(table[name], name) for name in feature.columns]
-    flags = np.stack(columns, axis=1)
-    missing = np.isnan(flags).any(axis=1)
-    wrong = ~missing & ((flags.sum(axis=1) != 1) | ~np.isin(flags, (0, 1)).all(axis=1))
-    rule = (
-        f"The columns of {feature.name!r} ({listing(feature.columns)}) must hold a single 1 "
-        "and zeros elsewhere"
-    )
-    for row in np.flatnonzero(wrong).tolist():
-        if faults is None:
-            raise LevelError(f"{rule}; row {row} holds {flags[row].tolist()}.")
-        add_fault(faults, row, f"{rule}; this row holds {flags[row].tolist()}.")
-    return np.where(missing | wrong, np.nan, np.nan_to_num(flags).argmax(axis=1))
-
-
-def _flags(column: nw.Series[Any], name: str) -> Floats:
-    is_flag = column.dtype == nw.Boolean
-    return frames.numbers(column.cast(nw.Int8) if is_flag else column, name)
 
 
 def _standard(feature: Feature, column: Floats) -> tuple[float, float]:

@@ -14,8 +14,9 @@ from stepladder.errors import BoundsError, FormulaError
 from stepladder.numbers import plain
 from stepladder.table.derived import Derived
 from stepladder.table.feature import Feature
+from stepladder.table.reading import Faults, add_fault
 from stepladder.table.rules.grid import bounds_of
-from stepladder.table.space import Faults, Floats, Mask, Space, add_fault
+from stepladder.table.space import Floats, Mask, Space
 
 
 def check_bounds(space: Space, values: Floats, labels: NDArray[Any] | None = None) -> None:
