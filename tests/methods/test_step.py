@@ -967,3 +967,20 @@ def test_it_shows_its_settings():
     assert repr(sl.StEP(paths=2, step_size=0.5)) == "StEP(paths=2, step_size=0.5)"
     assert repr(sl.StEP.published()) == "StEP.published()"
     assert sl.StEP(paths=2).settings["step_size"] == 1.0
+
+
+def test_what_is_more_difficult_is_asked_for_less():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        return 1 / (1 + np.exp(-2 * (frame["a"] + frame["b"]).to_numpy()))
+
+    def asked(difficulty: float) -> float:
+        schema = sl.Schema([sl.Numeric("a", difficulty=difficulty), sl.Numeric("b")])
+        step = sl.StEP(paths=1).fit(rows, model, schema=schema, goal=sl.Goal(0.7))
+        changes = step.recourse(rows[model(rows) < 0.5].head(20)).changes
+        changes = changes[changes["feature"] == "a"]
+        return float((changes["after"] - changes["before"]).abs().sum())
+
+    assert asked(5) < asked(1) / 2

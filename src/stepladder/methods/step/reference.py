@@ -115,18 +115,25 @@ def profiles(feasible: Feasible) -> tuple[Labels, Labels]:
 
 
 def norm_of(distance: Distance, points: Floats, space: Space) -> Norm | None:
-    """The distance as the kernels know it, over the changeable columns of `points`."""
-    if distance == "euclidean":
-        return None
+    """The distance as the kernels know it, over the changeable columns of `points`.
+
+    What is twice as difficult is twice as far, but for a whitening, which has its own weights.
+    """
     if distance == "mahalanobis":
         return whitening(points)
-    assert isinstance(distance, Mapping)
     weights = np.ones(space.width)
-    for name, weight in distance.items():
-        space.schema.position(name)
-        if not (isinstance(weight, Real) and 0 < weight < np.inf):
-            raise ParameterError(f"distance[{name!r}] must be a number above 0; got {weight!r}.")
-        weights[space.slices[name]] = weight
+    for feature in space.schema.features:
+        weights[space.slices[feature.name]] = getattr(feature, "difficulty", 1.0)
+    if isinstance(distance, Mapping):
+        for name, weight in distance.items():
+            space.schema.position(name)
+            if not (isinstance(weight, Real) and 0 < weight < np.inf):
+                raise ParameterError(
+                    f"distance[{name!r}] must be a number above 0; got {weight!r}."
+                )
+            weights[space.slices[name]] *= weight
+    elif (weights == 1.0).all():
+        return None
     return weighting(weights[space.changeable])
 
 
