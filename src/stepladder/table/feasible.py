@@ -148,20 +148,27 @@ class Feasible:
     def repair(self, values: Floats) -> Floats:
         """The nearest rows that are kept, as far as there are any near.
 
-        Each feature takes its nearest allowed value, and what no plan sets follows from that. A row
-        that then breaks a requirement has a few of its values changed until it doesn't.
+        A row that breaks a requirement, or the policy, once it's settled has a few of its values
+        changed until it doesn't.
         """
-        return mended(self, self.complete(self.nearest(values)))
+        return mended(self, self.settle(values))
+
+    def settle(self, values: Floats) -> Floats:
+        """Rows of which each value is allowed by itself, and the rest follows.
+
+        They keep all rules but for requirements and the number of changes.
+        """
+        return self.complete(self.nearest(values))
 
     def snap(self, points: Floats) -> Floats:
-        """The repaired rows of points; what hasn't moved keeps the very value the person has."""
+        """The settled rows of points; what hasn't moved keeps the very value the person has."""
         values = self.space.to_values(self._fits(points), tidy=False)
         for f in np.flatnonzero(np.isnan(self.start).any(axis=0)):
             where = self.space.slices[self.space.schema.names[f]]
             moved = points[:, where] - self.space.to_points(self.start)[:, where]
             still = (np.abs(moved) <= 1e-9).all(axis=1)
             values[:, f] = np.where(still & np.isnan(self.start[:, f]), np.nan, values[:, f])
-        return self.repair(values)
+        return self.settle(values)
 
     # ---- their parts ----------------------------------------------------------------------
 
@@ -220,6 +227,17 @@ class Feasible:
         if self.space.hops.allowed:  # a level that can be got to may lie beyond the limits
             rows = np.where((rows < lower) | (rows > upper), start, rows)
         return np.where(self.space.links.linked, start, rows)
+
+    def nearest_in(self, f: int, values: Floats) -> Floats:
+        """The same for one feature: values (n,), none of them missing."""
+        start, (lower, upper) = self.start[:, f], (ends[:, f] for ends in self.asked)
+        rows = np.clip(self.space.grid.column(f, values), *(ends[:, f] for ends in self.limits))
+        rows = np.where((rows < lower) & (rows > start), lower, rows)
+        rows = np.where((rows > upper) & (rows < start), upper, rows)
+        if f in self.space.hops.allowed:
+            rows = self.space.hops.settled_in(f, rows, start)
+            rows = np.where((rows < lower) | (rows > upper), start, rows)
+        return rows
 
     # ---- in words -------------------------------------------------------------------------
 

@@ -118,7 +118,7 @@ def between(feasible: Feasible, ends: Floats, shares: Floats) -> Floats:
     rows = start + gone * (ends[:, None] - start)
     rows = np.where(np.isnan(start), np.where(shares > 0.5, ends[:, None], start), rows)
     many = feasible.take(np.repeat(np.arange(len(ends)), shares.shape[1]))
-    return many.repair(rows.reshape(-1, rows.shape[2])).reshape(rows.shape)
+    return many.settle(rows.reshape(-1, rows.shape[2])).reshape(rows.shape)
 
 
 def straight(feasible: Feasible, ends: Floats, steps: Counts) -> list[Floats]:

@@ -166,7 +166,7 @@ class PerDirection(Private):
                 self._move(trail, going, toward, aims, each, reference, stretches)
                 paths = np.flatnonzero(going)
                 own = each.take(paths)
-                seen = own.snap(trail.latent[paths])
+                seen = own.repair(own.snap(trail.latent[paths]))
                 kept = own.fulfils(seen)
                 seen = np.where(kept[:, None], seen, shown[paths])
                 shown[paths] = seen
@@ -212,7 +212,7 @@ class PerDirection(Private):
         used = np.zeros(len(space.schema), dtype=bool)
         for path in paths if self._affordable.mix else ():
             own = each.take(slice(path, path + 1))
-            here = own.snap(trail.latent[[path]])
+            here = own.repair(own.snap(trail.latent[[path]]))
             # First by features that no path before has used, so that paths differ.
             for fixed in (used, np.zeros_like(used)) if used.any() else (used,):
                 row, margin = here.copy(), margins(own, here, scorer)

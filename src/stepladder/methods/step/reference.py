@@ -72,8 +72,15 @@ class Reference:
 
         A value that the person has already they may keep, even if nobody else may take it.
         """
+        return feasible.repair(self._found_or_own(feasible, positives))
+
+    def settled(self, feasible: Feasible, positives: Labels) -> Floats:
+        """The same before requirements are looked at: a row that breaks none is the same."""
+        return feasible.settle(self._found_or_own(feasible, positives))
+
+    def _found_or_own(self, feasible: Feasible, positives: Labels) -> Floats:
         own = self.found[positives] == feasible.start
-        return feasible.repair(np.where(own, feasible.start, self.values[positives]))
+        return np.where(own, feasible.start, self.values[positives])
 
     def stretch(self, feasible: Feasible) -> Floats:
         """(n, columns) how many times as long as usual a step may be for each of n people.

@@ -30,6 +30,10 @@ FIRST, GROWTH = 64, 4
 ENOUGH = 32
 """How many targets a path needs before the asking stops."""
 
+MENDED = 16
+"""How many positives that break a requirement once projected are mended, of those asked about at a
+time for a person."""
+
 PATIENCE = 4096
 """How many positives of a cluster are asked about in vain before another's are used instead."""
 
@@ -156,13 +160,27 @@ class Screening:
         for start in range(0, len(cells), AT_ONCE):
             part = fresh[first[start : start + AT_ONCE]]
             own = self.feasible.take(people[part])
-            met = accepted(own, self.reference.projected(own, positives[part]), scorer)
+            rows = self.reference.settled(own, positives[part])
+            mend = _worth_mending(own, rows, people[part], part)
+            rows[mend] = own.take(mend).repair(rows[mend])
+            met = accepted(own, rows, scorer)
             self.known.flat[cells[start : start + AT_ONCE]] = met
         return np.asarray(self.known[profile, positives] == 1)
 
     def targets(self) -> Targets:
         """What has been found so far, projected, as arrays with one row per path."""
         return _gathered(self.paths, self.positives, self.feasible, self.reference)
+
+
+def _worth_mending(own: Feasible, rows: Floats, people: Indices, order: Indices) -> Indices:
+    """Which of the rows that break a requirement are mended: the first few of each person.
+
+    order  (n,) rows come in, the nearest of each person first
+    """
+    broken = np.flatnonzero(~(own.fulfils(rows) & own.passes(rows)))
+    broken = broken[np.lexsort((order[broken], people[broken]))]
+    firsts = np.searchsorted(people[broken], people[broken])
+    return np.asarray(broken[np.arange(len(broken)) - firsts < MENDED])
 
 
 def _different(targets: Targets, paths: slice) -> int:

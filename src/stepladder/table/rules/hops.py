@@ -30,11 +30,15 @@ class Hops:
 
     def settled(self, rows: Floats, start: Floats) -> Floats:
         """Rows (n, features) with each level one that today's can get to, in place."""
-        for f, taken in self._taken.items():
-            known = ~(np.isnan(rows[:, f]) | np.isnan(start[:, f]))
-            here, there = (side[known, f].astype(np.intp) for side in (start, rows))
-            rows[known, f] = taken[here, there]
+        for f in self._taken:
+            rows[:, f] = self.settled_in(f, rows[:, f], start[:, f])
         return rows
+
+    def settled_in(self, f: int, rows: Floats, start: Floats) -> Floats:
+        """The same for one feature: levels (n,)."""
+        known = ~(np.isnan(rows) | np.isnan(start))
+        here, there = (np.where(known, side, 0).astype(np.intp) for side in (start, rows))
+        return np.where(known, self._taken[f][here, there], rows)
 
     def broken(self, rows: Floats, start: Floats) -> Mask:
         """Which levels of rows (n, features) today's can't get to, in however many hops."""

@@ -45,6 +45,7 @@ class Links:
         """(features,) which a plan may set"""
         self._months = np.array([getattr(f, "months", None) or 0.0 for f in features])
         self._each = np.array([getattr(f, "months_each", None) or 0.0 for f in features])
+        self._slow = np.flatnonzero(self.chosen & (self._months + self._each > 0))
         self._ageing = np.flatnonzero([f.change is Change.TIME for f in features])
         self.derived = [space.schema.position(f.name) for f in space.schema.derived]
         """the derived features, each after those it's worked out from"""
@@ -73,9 +74,10 @@ class Links:
         A feature's `months` count once, however large the change; `months_each` for every unit or
         level of it. Things go on side by side.
         """
-        moved = self.asked(start, rows)
+        slow = self._slow
+        rows, start = rows[:, slow], np.broadcast_to(start, rows.shape)[:, slow]
         far = np.nan_to_num(np.abs(rows - start))
-        taken = np.where(moved, self._months + self._each * far, 0.0)
+        taken = np.where(changed(rows, start), self._months[slow] + self._each[slow] * far, 0.0)
         return np.asarray(taken.max(axis=1, initial=0.0))
 
     def worked_out(self, values: Floats) -> Floats:
@@ -84,7 +86,7 @@ class Links:
         return np.stack(found, axis=1) if found else np.empty((len(values), 0))
 
     def roots(self, features: Iterable[int]) -> NDArray[np.intp]:
-        """The features that a plan may set, and that some features follow from or are."""
+        """The features that a plan may set and that some features are, or follow from by formula."""
         seen, ahead = set[int](), [int(f) for f in features]
         while ahead:
             f = ahead.pop()
@@ -92,8 +94,6 @@ class Links:
                 continue
             seen.add(f)
             ahead += self._inputs.get(f, ())
-            if f in self._ageing:
-                ahead += np.flatnonzero(self._months + self._each > 0).tolist()
         return np.array(sorted(f for f in seen if self.chosen[f]), dtype=np.intp)
 
     def filled(self, values: Floats) -> Floats:

@@ -31,15 +31,12 @@ ROUNDS = 2
 WIDE = 4.0
 """How many standard deviations count as a limit where there's none."""
 
-AT_ONCE = 2**15
-"""About how many rows are tried at a time."""
+AT_ONCE = 2**12
+"""How many rows are mended at a time."""
 
 
 def mended(feasible: Feasible, rows: Floats) -> Floats:
-    """Rows (n, features), complete, with those that break a requirement mended where they can be.
-
-    Assumes that each value by itself is allowed.
-    """
+    """Settled rows (n, features), those that break a requirement mended where they can be."""
     if feasible.is_box:
         return rows
     broken = np.flatnonzero(~_good(feasible, rows))
@@ -47,12 +44,9 @@ def mended(feasible: Feasible, rows: Floats) -> Floats:
         return rows
     rows = rows.copy()
     everyone = np.zeros(len(rows), dtype=np.intp) if len(feasible) == 1 else np.arange(len(rows))
-    about = (*feasible.space.requirements.features, *feasible.policy.features)
-    knobs = feasible.space.links.roots(about)
-    size = max(1, AT_ONCE // max(1, 3 * len(knobs)))
-    for start in range(0, len(broken), size):
-        part = broken[start : start + size]
-        rows[part] = _mended(feasible.take(everyone[part]), rows[part], knobs)
+    for start in range(0, len(broken), AT_ONCE):
+        part = broken[start : start + AT_ONCE]
+        rows[part] = _mended(feasible.take(everyone[part]), rows[part])
     return rows
 
 
@@ -60,19 +54,36 @@ def _good(feasible: Feasible, rows: Floats) -> Mask:
     return feasible.fulfils(rows) & feasible.passes(rows)
 
 
-def _mended(own: Feasible, rows: Floats, knobs: NDArray[np.intp]) -> Floats:
+def _mended(own: Feasible, rows: Floats) -> Floats:
     """Rows that each break something, one for each of n people, as far as they can be mended."""
     if own.max_changes is not None:
         rows = _fewer(own, rows, own.max_changes)
-    left = np.flatnonzero(~_good(own, rows))
     for _ in range(ROUNDS):
-        if not len(left) or not len(knobs):
-            break
-        rows[left] = _moved_one(own.take(left), rows[left], knobs)
-        left = left[~_good(own.take(left), rows[left])]
+        kept = _kept(own, rows)
+        patterns, which = np.unique(kept, axis=0, return_inverse=True)
+        for p, pattern in enumerate(patterns):
+            knobs = _knobs(own, pattern)
+            if pattern.all() or not len(knobs):
+                continue
+            left = np.flatnonzero(which.reshape(-1) == p)
+            rows[left] = _moved_one(own.take(left), rows[left], knobs)
+    left = np.flatnonzero(~_good(own, rows))
     if len(left):
         rows[left] = _drawn_back(own.take(left), rows[left])
     return rows
+
+
+def _kept(own: Feasible, rows: Floats) -> Mask:
+    """(n, parts) which conditions rows keep: those required first, then the policy's."""
+    kept = own.space.requirements.kept(rows, own.start, own.kept_today)
+    return np.concatenate([kept, own.policy.hold(rows, own.start)], axis=1)
+
+
+def _knobs(own: Feasible, kept: Mask) -> NDArray[np.intp]:
+    """The features that may be set so that conditions (parts,) that aren't kept come to be."""
+    parts = (*own.space.requirements.parts, *own.policy.parts)
+    about = [part.features for part, held in zip(parts, kept, strict=True) if not held]
+    return own.space.links.roots(np.concatenate(about) if about else ())
 
 
 def _fewer(own: Feasible, rows: Floats, most: int) -> Floats:
@@ -111,19 +122,12 @@ def _moved_one(own: Feasible, rows: Floats, knobs: NDArray[np.intp]) -> Floats:
     size = np.nan_to_num(np.abs(best[np.arange(len(best)), knob] - here) / scale[knob], nan=1.0)
     size = np.where(stepped, size, 1.0)
     # A move that mends all comes first, the smallest of them; else one that breaks fewest.
-    worse = np.where(good, 0, 1 + _missed(each, best))
+    worse = np.where(good, 0, 1 + (~_kept(each, best)).sum(axis=1))
     order = np.lexsort((size, worse, person))
     firsts = order[np.diff(person[order], prepend=-1) > 0]
     found = rows.copy()
     found[person[firsts]] = best[firsts]
     return found
-
-
-def _missed(own: Feasible, rows: Floats) -> NDArray[np.int64]:
-    """(n,) how many conditions rows break."""
-    requirements = own.space.requirements
-    kept = requirements.kept(rows, own.start, own.kept_today)
-    return np.asarray((~kept).sum(axis=1) + (~own.policy.hold(rows, own.start)).sum(axis=1))
 
 
 def _ends(
@@ -154,10 +158,12 @@ def _ends(
 
 
 def _with(own: Feasible, rows: Floats, features: NDArray[np.intp], values: Floats) -> Floats:
-    """Rows with one feature each moved to a value, allowed and complete."""
+    """Settled rows with one feature each moved to a value, and settled again."""
     rows = rows.copy()
-    rows[np.arange(len(rows)), features] = values
-    return own.complete(own.nearest(rows))
+    for f in np.unique(features).tolist():
+        mine = np.flatnonzero(features == f)
+        rows[mine, f] = own.take(mine).nearest_in(f, values[mine])
+    return own.complete(rows)
 
 
 def _drawn_back(own: Feasible, rows: Floats) -> Floats:
@@ -167,7 +173,7 @@ def _drawn_back(own: Feasible, rows: Floats) -> Floats:
     for _ in range(HALVINGS):
         middle = (low + high) / 2  # the share of the way back
         back = np.where(ordered, middle[:, None], middle[:, None] > 0.5)
-        trial = own.complete(own.nearest(rows + np.nan_to_num(own.start - rows) * back))
+        trial = own.settle(rows + np.nan_to_num(own.start - rows) * back)
         enough = _good(own, trial)
         found[enough] = trial[enough]
         high, low = np.where(enough, middle, high), np.where(enough, low, middle)
