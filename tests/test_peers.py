@@ -228,7 +228,11 @@ def test_some_people_may_fail_without_the_others_failing():
     people = TRAIN[LABELS == 0].head(6).astype({"children": float}).reset_index(drop=True)
     people.loc[0, "income"] = np.nan
     people.loc[1, "children"] = np.nan
-    step = sl.StEP(paths=2).fit(TRAIN, lambda f: (worth(f) > 40) * 1.0, schema=SCHEMA)
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        return np.where(frame.isna().any(axis=1), np.nan, (worth(frame) > 40) * 1.0)
+
+    step = sl.StEP(paths=2).fit(TRAIN, model, schema=SCHEMA)
     status = step.recourse(people).status
     assert status["outcome"].tolist() == ["missing_value"] * 2 + ["reached"] * 4
     assert "income" in status["reason"][0]

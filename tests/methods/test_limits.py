@@ -9,7 +9,8 @@ from hypothesis import given
 
 import stepladder as sl
 from stepladder.methods.pace import Pace
-from stepladder.methods.step.mixed import climb, margins_of
+from stepladder.methods.step.asked import margins
+from stepladder.methods.step.mixed import climb
 from stepladder.methods.step.reference import profiles
 
 SCHEMA = sl.Schema(
@@ -129,8 +130,8 @@ def test_people_who_stand_outside_different_limits_are_asked_about_apart():
 def test_rows_put_together_lie_within_limits_too():
     person = outside(35)
     rows = person.start.copy()
-    margins = margins_of(rows, STEP.scorer_)
-    climb(rows, margins, person, [(0, 34.0)], STEP.scorer_, Pace(1, False, None))
+    beyond = margins(person, rows, STEP.scorer_)
+    climb(rows, beyond, person, [(0, 34.0)], STEP.scorer_, Pace(1, False, None))
     assert rows[0, 0] == 35
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import stepladder as sl
@@ -173,3 +175,13 @@ def test_what_a_file_cannot_hold_is_said_by_name(tmp_path):
     with pytest.raises(SchemaError, match=said):
         schema.save(tmp_path / "schema.yaml")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_truth_may_stand_in_a_column_of_booleans():
+    rows = pd.DataFrame({"loan": [50.0, 150.0, 90.0, 200.0], "big": [False, True, False, True]})
+    schema = sl.Schema([sl.Numeric("loan"), sl.Derived("big", "loan > 100")])
+    space = sl.Space.fit(schema, rows)
+    moved = sl.Feasible.of(space, rows.head(1)).repair(np.array([[120.0, 0.0]]))
+    frame = space.to_frame(moved)
+    assert frame["big"].tolist() == [True]
+    assert frame["big"].dtype == bool

@@ -271,6 +271,8 @@ class Template:
             return True
         if isinstance(self.empty, pd.DataFrame) and self.empty[name].dtype == np.dtype(object):
             return True
+        if dtype == nw.Boolean:
+            return bool(np.isin(known, (0, 1)).all())
         if dtype.is_integer():
             limits = np.iinfo(str(dtype).lower())
             whole = (known == np.rint(known)) & (np.abs(known) <= EXACT)
@@ -292,6 +294,8 @@ class Template:
         missing = np.isnan(content)
         if keep_dtype and self.dtypes[name].is_integer():
             content = np.where(missing, 0, content).astype(np.int64)
+        elif keep_dtype and self.dtypes[name] == nw.Boolean:
+            content = np.where(missing, 0, content).astype(bool)
         cells: Any = content
         if missing.any():
             cells = [None if gone else v for v, gone in zip(content, missing, strict=True)]

@@ -19,6 +19,7 @@ from stepladder.errors import (
     nearest,
 )
 from stepladder.table import frames
+from stepladder.table.derived import Derived
 from stepladder.table.feature import Categorical, Feature, Numeric
 from stepladder.table.schema import Schema, seen_levels
 
@@ -74,7 +75,9 @@ def values_of(schema: Schema, table: nw.DataFrame[Any], faults: Faults | None = 
 
 def _finite(feature: Feature, table: nw.DataFrame[Any], faults: Faults | None) -> Floats:
     """A column of numbers, none of them infinite; NaN where one is missing."""
-    column = frames.numbers(table[feature.name], feature.name)
+    cells = table[feature.name]
+    derived_truth = isinstance(feature, Derived) and cells.dtype == nw.Boolean
+    column = _flags(cells, feature.name) if derived_truth else frames.numbers(cells, feature.name)
     infinite = np.flatnonzero(np.isinf(column))
     if not infinite.size:
         return column

@@ -8,7 +8,7 @@ import numpy as np
 
 from stepladder.errors import SchemaError, TableWarning
 from stepladder.numbers import plain
-from stepladder.table.feature import Feature
+from stepladder.table.feature import Feature, Numeric
 from stepladder.table.space import Floats, Space
 
 SAME = 1e-6
@@ -47,8 +47,10 @@ def _tolerance(space: Space, f: int) -> float:
 
 
 def _differs(feature: Feature, off: Floats, rows: int) -> str:
+    often = f"{feature.name!r} differs from its formula in {len(off):,} of {rows:,} reference rows"
+    if not isinstance(feature, Numeric) and feature.levels is not None:
+        return f"{often}. A person's own level stays until the formula's changes."
     return (
-        f"{feature.name!r} differs from its formula in {len(off):,} of {rows:,} reference rows, by "
-        f"{plain(float(np.median(off)))} in the middle and {plain(float(off.max()))} at most. What "
-        "a person's own value differs by is carried along."
+        f"{often}, by {plain(float(np.median(off)))} in the middle and {plain(float(off.max()))} "
+        "at most. What a person's own value differs by is carried along."
     )

@@ -45,8 +45,8 @@ class Hops:
         broken = np.zeros(rows.shape, dtype=bool)
         for f, reach in self._reach.items():
             known = ~(np.isnan(rows[:, f]) | np.isnan(start[:, f]))
-            here, there = (side[known, f].astype(np.intp) for side in (start, rows))
-            broken[known, f] = ~reach[here, there]
+            here, there = (np.where(known, side[:, f], 0).astype(np.intp) for side in (start, rows))
+            broken[:, f] = known & ~reach[here, there]
         return broken
 
     def chain(self, f: int, start: float, end: float) -> tuple[float, ...]:

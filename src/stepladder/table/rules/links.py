@@ -61,8 +61,11 @@ class Links:
         }
 
     def asked(self, start: Floats, rows: Floats) -> Mask:
-        """Which features a plan from one row to another sets: a mask of either's shape."""
-        return np.asarray(self.chosen & changed(rows, start))
+        """Which features change otherwise than by following from others: a mask of either's shape.
+
+        These are what a plan from one row to another sets.
+        """
+        return np.asarray(~self.linked & changed(rows, start))
 
     def following(self, start: Floats, rows: Floats) -> Mask:
         """Which features come out otherwise without being set: a mask of either's shape."""
@@ -86,7 +89,7 @@ class Links:
         return np.stack(found, axis=1) if found else np.empty((len(values), 0))
 
     def roots(self, features: Iterable[int]) -> NDArray[np.intp]:
-        """The features that a plan may set and that some features are, or follow from by formula."""
+        """The features that a plan may set and that some are, or follow from by formula."""
         seen, ahead = set[int](), [int(f) for f in features]
         while ahead:
             f = ahead.pop()
@@ -120,10 +123,15 @@ class Links:
             before = np.broadcast_to(today[:, d], now.shape)
             same = (now == before) | (np.isnan(now) & np.isnan(before))
             if not self._texts[d]:
-                carried = own - before
-                now = self._grid.column(f, now + np.where(np.isfinite(carried), carried, 0.0))
+                now = self._grid.column(f, now + self._carried(f, own, before))
             rows[:, f] = np.where(same, own, np.where(np.isfinite(now), now, np.nan))
         return rows
+
+    def _carried(self, f: int, own: Floats, formula: Floats) -> Floats:
+        """(n,) what people's own values differ from their formula by, beyond mere rounding."""
+        off = own - formula
+        rounding = self._grid.steps[f] / 2 * (1 + 1e-9)
+        return np.where(np.isfinite(off) & (np.abs(off) > rounding), off, 0.0)
 
     def unworkable(self, rows: Floats, start: Floats) -> Mask:
         """(n, features) which derived values couldn't be worked out though today's could."""
