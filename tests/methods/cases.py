@@ -309,7 +309,8 @@ class Case:
             if level in offered:
                 there[i] = level
             elif self.schema[name].kind == "ordinal":
-                there[i] = offered[np.abs(offered - level).argmin()]
+                apart = np.abs(offered - level) - 0.5 * (offered == start)  # as near: who stays
+                there[i] = offered[apart.argmin()]
         return there
 
     def completed(self, person: int, rows: pd.DataFrame) -> pd.DataFrame:
