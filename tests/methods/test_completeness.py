@@ -24,7 +24,7 @@ AMPLE = 3000
 
 
 @st.composite
-def methods(draw: st.DrawFn, most_paths: int) -> sl.StEP:
+def methods(draw: st.DrawFn, most_paths: int, max_changes: int | None = None) -> sl.StEP:
     """Any setting of the default method."""
     weights = {"f0": draw(st.sampled_from([0.2, 5.0]))}
     return sl.StEP(
@@ -39,6 +39,7 @@ def methods(draw: st.DrawFn, most_paths: int) -> sl.StEP:
         clusterer=draw(st.sampled_from([KMeans(n_init=1), "random"])),  # ten tries take long
         random_state=draw(st.integers(0, 3)),
         distance=draw(st.sampled_from(["euclidean", "euclidean", "mahalanobis", weights])),
+        max_changes=max_changes,
     )
 
 

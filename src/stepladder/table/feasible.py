@@ -207,7 +207,7 @@ class Feasible:
         links = self.space.links
         odd = rows != self.space.grid.nearest(rows)
         beyond = ~((rows >= lower) & (rows <= upper))  # a gap is neither
-        wrong = beyond | odd | self.space.hops.broken(rows, self.start)
+        wrong = beyond | odd | self.space.hops.broken(rows, self.start, lower, upper)
         wrong &= changed(rows, self.start)
         if not links.are_none:
             wrong = np.where(links.linked, changed(rows, self.complete(rows)), wrong)
@@ -217,27 +217,29 @@ class Feasible:
         """Each feature's nearest allowed value within the limits, whatever the others are."""
         start, (lower, upper) = self.start, self.asked
         values = np.where(np.isnan(values), start, values)  # nobody is advised to leave a gap
-        rows = np.clip(self.space.grid.nearest(values), *self.limits)
+        wanted = self.space.grid.nearest(values)
+        rows = np.clip(wanted, *self.limits)
         # Who stands outside what may be asked for either stays or goes in.
         rows = np.where((rows < lower) & (rows > start), lower, rows)
         rows = np.where((rows > upper) & (rows < start), upper, rows)
         moved = np.abs(values - start)
         stays = moved <= np.maximum(np.abs(values - rows), self.space.dust)
-        rows = self.space.hops.settled(np.where(stays, start, rows), start)
-        if self.space.hops.allowed:  # a level that can be got to may lie beyond the limits
-            rows = np.where((rows < lower) | (rows > upper), start, rows)
+        rows = np.where(stays, start, rows)
+        if hopping := list(self.space.hops.allowed):
+            rows[:, hopping] = wanted[:, hopping]
+            rows = self.space.hops.settled(rows, start, lower, upper)
         return np.where(self.space.links.linked, start, rows)
 
     def nearest_in(self, f: int, values: Floats) -> Floats:
         """The same for one feature: values (n,), none of them missing."""
         start, (lower, upper) = self.start[:, f], (ends[:, f] for ends in self.asked)
+        if f in self.space.hops.allowed:
+            rows = self.start.copy()
+            rows[:, f] = values
+            return np.asarray(self.nearest(rows)[:, f])
         rows = np.clip(self.space.grid.column(f, values), *(ends[:, f] for ends in self.limits))
         rows = np.where((rows < lower) & (rows > start), lower, rows)
-        rows = np.where((rows > upper) & (rows < start), upper, rows)
-        if f in self.space.hops.allowed:
-            rows = self.space.hops.settled_in(f, rows, start)
-            rows = np.where((rows < lower) | (rows > upper), start, rows)
-        return rows
+        return np.where((rows > upper) & (rows < start), upper, rows)
 
     # ---- in words -------------------------------------------------------------------------
 
@@ -269,7 +271,8 @@ class Feasible:
         """For each row of `frame`, the features whose rules keep a person from becoming it."""
         rows = self._fits(self.space.read(frame))
         lower, upper = self.asked
-        stopped = (rows < lower) | (rows > upper) | self.space.hops.broken(rows, self.start)
+        stopped = (rows < lower) | (rows > upper)
+        stopped |= self.space.hops.broken(rows, self.start, lower, upper)
         stopped &= changed(rows, self.start)
         names = np.array(self.space.schema.names, dtype=object)
         return [tuple(names[row & ~self.space.links.linked]) for row in stopped]

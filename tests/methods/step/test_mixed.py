@@ -10,7 +10,7 @@ import pytest
 
 import stepladder as sl
 from stepladder.methods.pace import Pace
-from stepladder.methods.step.mixed import mixed
+from stepladder.methods.step.mixed import climb, mixed
 from stepladder.table.feasible import Feasible
 
 SCHEMA = sl.Schema(
@@ -94,3 +94,12 @@ def test_time_that_is_up_ends_the_search():
     pace = Pace(1, False, 1e-9)
     _, met = mixed(feasible, step.reference_, step.scorer_, pace)
     assert not met.any()
+
+
+def test_with_nothing_to_try_a_row_stays_as_it_is():
+    step = fitted()
+    each = Feasible.of(step.space_, PERSON)
+    rows, beyond = each.start.copy(), np.array([-0.5])
+    climb(rows, beyond, each, [], step.scorer_, Pace(1, progress=False, time_budget=None))
+    assert (rows == each.start).all()
+    assert beyond.tolist() == [-0.5]

@@ -70,7 +70,7 @@ def climb(
     """
     going = np.flatnonzero((beyond < 0) & np.isfinite(beyond))
     for _ in range(ROUNDS):
-        if not len(going) or pace.expired:
+        if not len(going) or not tried or pace.expired:
             break
         better, gained = _improved(rows[going], each.take(going), tried, scorer, pace)
         helps = gained > beyond[going]

@@ -68,9 +68,9 @@ def _hopping(person: Feasible, rows: Floats) -> Floats:
     Where a hop breaks a rule when it comes in its turn, they're tried before everything else, and
     after it.
     """
-    hops = person.space.hops
+    hops, (lower, upper) = person.space.hops, person.asked
     chains = {
-        f: hops.chain(f, rows[0, f], rows[-1, f])
+        f: hops.chain(f, rows[0, f], rows[-1, f], lower[0, f], upper[0, f])
         for f in hops.allowed
         if rows[0, f] != rows[-1, f] and not np.isnan(rows[[0, -1], f]).any()
     }

@@ -72,12 +72,12 @@ class Grid:
         if not finite.any():
             return ends
         known = ends[finite]
-        finest = np.finfo(np.float32 if self._single[f] else np.float64).eps
-        step = max(float(np.abs(known).max() * finest), float(self.steps[f]))
+        finest = np.finfo(np.float32 if self._single[f] else np.float64).eps / 2
+        step = np.maximum(np.abs(known) * finest, self.steps[f])
         nearest = self.column(f, known)
         # An end that a float32 column can't hold is no end to it.
         while (beyond := np.isfinite(nearest) & ((nearest - known) * inwards < 0)).any():
-            nearest[beyond] = self.column(f, nearest[beyond] + inwards * step)
+            nearest[beyond] = self.column(f, nearest[beyond] + inwards * step[beyond])
             step *= 2  # in case rounding went back again
         inside = ends.copy()
         inside[finite] = nearest

@@ -1,0 +1,182 @@
+"""Every rule that a schema, a goal, a method or a person can have, alone and mixed.
+
+Promises 1 and 2 over random problems: whatever is returned keeps every rule, and whoever could
+become a positive gets there. Both are held against rules written out by hand in `cases.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from tests.methods.cases import Case, differ
+from tests.methods.ruled import ruled_cases
+from tests.methods.test_completeness import Paths, each_path, methods
+
+import stepladder as sl
+from stepladder.errors import TableWarning
+
+UNASKED = ("invalid_row", "missing_value")
+
+
+def fitted(case: Case, step: sl.StEP) -> sl.StEP:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TableWarning)  # some columns are off their formulas
+        return step.fit(case.reference, case.model, schema=case.schema, goal=case.goal)
+
+
+def asked(case: Case, step: sl.StEP) -> sl.Recourse:
+    return step.recourse(case.people, locked=case.locked, limits=case.limits)
+
+
+def valid_people(case: Case) -> list[int]:
+    return [i for i in range(len(case.people)) if i not in case.invalid]
+
+
+def assert_every_row_keeps_every_rule(case: Case, result: sl.Recourse, paths: Paths) -> None:
+    rows = result.paths[list(case.schema.names)]
+    for person in valid_people(case):
+        mine = rows[(result.paths["person"] == person).to_numpy()]
+        assert case.broken_rules(person, mine) == []
+        own = case.people.iloc[[person]]
+        locked = case.locked.get(person, ()) if isinstance(case.locked, dict) else case.locked
+        limits = {person: case.limits.get(person, {})}
+        feasible = sl.Feasible.of(result.space, own, locked=locked, limits=limits)
+        assert feasible.check(mine) == []
+    for (person, _), mine in paths.items():
+        if person not in case.invalid:
+            assert case.broken_steps(person, rows.iloc[mine]) == []
+
+
+def assert_scores_and_ends_are_true(case: Case, result: sl.Recourse, paths: Paths) -> None:
+    rows = result.paths[list(case.schema.names)]
+    ends = result.final.set_index(["person", "path"])
+    for person in valid_people(case):
+        places = np.flatnonzero((result.paths["person"] == person).to_numpy())
+        np.testing.assert_array_equal(
+            result.paths["score"].iloc[places], case.model(rows.iloc[places])
+        )
+    for (person, path), mine in paths.items():
+        end, own = ends.loc[(person, path)], rows.iloc[mine]
+        if person in case.invalid:
+            assert end["outcome"] == "invalid_row"
+            assert len(own) == 1
+            continue
+        pd.testing.assert_frame_equal(
+            own.head(1).reset_index(drop=True), case.people.iloc[[person]].reset_index(drop=True)
+        )
+        yes = case.met(own) & case.passes(own, case.today(person, len(own)))
+        assert yes[-1] == (end["outcome"] in ("reached", "already_positive")), end
+        assert not yes[:-1].any()
+        assert end["steps"] == len(own) - 1
+        assert end["score"] == result.paths["score"].iloc[mine.stop - 1]
+        assert end["months"] == case.months(person, own.tail(1))[0]
+        pd.testing.assert_frame_equal(
+            own.tail(1).reset_index(drop=True),
+            result.final[
+                (result.final["person"] == person) & (result.final["path"] == path)
+            ].reset_index(drop=True)[list(case.schema.names)],
+        )
+
+
+def assert_changes_are_those_of_the_ends(case: Case, result: sl.Recourse, paths: Paths) -> None:
+    rows, changes = result.paths[list(case.schema.names)], result.changes
+    for (person, path), mine in paths.items():
+        if person in case.invalid:
+            continue
+        told = changes[(changes["person"] == person) & (changes["path"] == path)]
+        end = rows.iloc[[mine.stop - 1]]
+        moved = {name for name, which in case.changed(person, end).items() if which[0]}
+        assert sorted(told["feature"]) == sorted(moved)
+        for _, row in told.iterrows():
+            for side, frame in (("before", case.people.iloc[[person]]), ("after", end)):
+                cell = frame[row["feature"]].iloc[0]
+                assert row[side] == cell or (pd.isna(row[side]) and pd.isna(cell))
+
+
+def assert_nothing_is_undone(case: Case, result: sl.Recourse, paths: Paths) -> None:
+    """On a path to the goal each thing goes one way, or on a chain of levels to none of them twice.
+
+    No step is empty.
+    """
+    ends = result.final.set_index(["person", "path"])["outcome"]
+    for key, mine in paths.items():
+        if ends.loc[key] != "reached":
+            continue
+        moved = np.zeros(mine.stop - mine.start - 1, dtype=bool)
+        for feature in case.schema.features:
+            places = case.ranked(feature.name, result.paths[feature.name].iloc[mine])
+            own = np.diff(places)
+            changes = differ(places[1:], places[:-1])
+            moved |= changes
+            if feature.kind == "derived" or feature.change == "time":
+                continue
+            visited = places[np.append(True, changes)]
+            assert len(np.unique(visited)) == len(visited), (feature.name, places)
+            if feature.kind == "numeric" or not (feature.moves or feature.not_to):
+                assert not ((own > 0).any() and (own < 0).any()), (feature.name, places)
+        assert moved.all(), "a step changes nothing"
+
+
+def assert_complete(case: Case, step: sl.StEP, result: sl.Recourse) -> None:
+    """Whoever has a reachable positive gets there, on the path of each cluster that has one."""
+    status = result.status
+    for person in range(len(case.people)):
+        outcomes = [path.outcome.value for path in result.routes[person]]
+        if person in case.invalid:
+            assert set(outcomes) == {"invalid_row"}
+            continue
+        today = case.people.iloc[[person]]
+        if (case.met(today) & case.passes(today, today))[0]:
+            assert set(outcomes) == {"already_positive"}
+            continue
+        assert not set(outcomes) & {*UNASKED, "already_positive"}
+        reachable = case.reachable(person)
+        for path in set(step.reference_.clusters[reachable]):
+            assert outcomes[path] == "reached", result.routes[person][path].reason
+        if reachable.any():
+            assert status["outcome"][person] == "reached"
+        elif status["outcome"][person] == "unreachable":
+            assert re.search(r"give up|doesn't always", status["reason"][person])
+
+
+def assert_promises_are_kept(case: Case, step: sl.StEP) -> None:
+    result = asked(case, fitted(case, step))
+    paths = each_path(case, result)
+    assert_every_row_keeps_every_rule(case, result, paths)
+    assert_scores_and_ends_are_true(case, result, paths)
+    assert_changes_are_those_of_the_ends(case, result, paths)
+    assert_nothing_is_undone(case, result, paths)
+    assert_complete(case, step, result)
+
+
+def drawn(data: st.DataObject) -> tuple[Case, sl.StEP]:
+    case = data.draw(ruled_cases())
+    count = len(case.positives)
+    assume(count > 0)
+    step = data.draw(methods(count, case.max_changes))
+    return case, step
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_rules_are_kept_and_everyone_who_can_get_there_does(data):
+    assert_promises_are_kept(*drawn(data))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_what_a_person_gets_does_not_depend_on_who_else_asks(data):
+    case, step = drawn(data)
+    together = asked(case, fitted(case, step)).paths
+    for person in valid_people(case):
+        own = case.people.iloc[[person]]
+        locked = case.locked.get(person, ()) if isinstance(case.locked, dict) else case.locked
+        limits = {person: case.limits.get(person, {})}
+        alone = step.recourse(own, locked=locked, limits=limits).paths
+        mine = together[together["person"] == person].reset_index(drop=True)
+        pd.testing.assert_frame_equal(alone.reset_index(drop=True), mine, rtol=1e-9, atol=1e-9)
