@@ -148,6 +148,7 @@ def page(plan: Plan) -> Panel:
         Text(),
         Text("The nearest route", style="bold"),
         _steps(first, plan.score),
+        *([Text(first.consequence), Text()] if first.consequence else []),
     ]
     if others:
         grid = Table.grid(padding=(0, 2))
@@ -155,7 +156,8 @@ def page(plan: Plan) -> Panel:
         grid.add_column()
         for route in others:
             end = f"Score: {score(GOAL, route.steps[-1].score)}."
-            grid.add_row(f"in {counted(len(route.steps), 'step')}", f"{route} {end}")
+            said = " ".join(filter(None, [str(route), route.consequence, end]))
+            grid.add_row(f"in {counted(len(route.steps), 'step')}", said)
         parts += [Text("Or instead", style="bold"), grid]
     title = f"Applicant {plan.person}"
     return Panel(
