@@ -88,11 +88,11 @@ def change(feature: Feature, before: Any, after: Any) -> str:
     'borrow less: $8,000 instead of $9,000'
     """
     start, end = amount(feature, before)[0], value(feature, after)
-    if before is None:
-        return f"{action(feature, before, after)}: {end}"
-    if not isinstance(feature, Numeric):
+    if not _is_number(feature):
         start, end = _quoted(start), _quoted(end)
     what = action(feature, before, after)
+    if before is None:
+        return f"{what}: {end}"
     if what.endswith(feature.label):
         return f"{what} from {start} to {end}"
     return f"{what}: {end} instead of {start}"
@@ -101,18 +101,22 @@ def change(feature: Feature, before: Any, after: Any) -> str:
 def action(feature: Feature, before: Any, after: Any) -> str:
     """What to do, without the values: 'raise income', 'change job', 'borrow less'."""
     if before is None:
-        return f"say what {feature.label} is"
-    if isinstance(feature, Categorical):
+        return f"fill in {feature.label}"
+    if isinstance(feature, Categorical) or (isinstance(feature, Derived) and feature.levels):
         return f"change {feature.label}"
     if _rises(feature, before, after):
         return feature.rise or f"raise {feature.label}"
     return feature.fall or f"lower {feature.label}"
 
 
+def _is_number(feature: Feature) -> bool:
+    return isinstance(feature, Numeric) or (isinstance(feature, Derived) and not feature.levels)
+
+
 def _rises(feature: Feature, before: Any, after: Any) -> bool:
-    if isinstance(feature, Numeric):
+    if _is_number(feature):
         return bool(after > before)
-    levels = feature.levels or ()
+    levels = () if isinstance(feature, Numeric) else feature.levels or ()
     for level in (before, after):
         if level not in levels:
             raise ParameterError(
@@ -371,9 +375,11 @@ def _results(moves: Iterable[Move]) -> str:
 
 def _result(move: Move) -> str:
     feature, after = move.feature, move.after
-    if isinstance(feature, Derived) and isinstance(after, float) and feature.most_decimals is None:
+    if not _is_number(feature):
+        return _quoted(value(feature, after))
+    if isinstance(feature, Derived) and after is not None and feature.most_decimals is None:
         after = _short(after)
-    return _quoted(value(feature, after)) if isinstance(after, str) else value(feature, after)
+    return value(feature, after)
 
 
 def _short(number: float) -> float:
