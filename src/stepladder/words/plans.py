@@ -258,12 +258,11 @@ class Plan:
             lines += ["", f"{title} (the nearest)" if len(self.routes) > number == 1 else title]
             if len(route.steps) > 1:
                 lines += _wrapped(str(route))
-            if route.consequence:
-                lines += _wrapped(route.consequence)
             for position, step in enumerate(route.steps, 1):
                 end = ", a yes" if step is route.steps[-1] else ""
                 then = f"Score: {score(self.goal, step.score)}{end}.".replace(" ", HELD)
                 lines += _wrapped(f"{step} {then}", f"{position:3}. ")
+            lines += _wrapped(route.consequence)
         return "\n".join(lines)
 
 
