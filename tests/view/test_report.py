@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tests.methods import bank
+from tests.methods import bank, linked
 
 import stepladder as sl
 from stepladder.audit import audit
@@ -138,6 +138,22 @@ def test_plans_stand_there_in_words(outline):
         for route in plan.routes:
             assert str(route) in said or len(route.steps) == 1
             assert all(str(step) in said for step in route.steps)
+
+
+def test_what_follows_how_long_it_takes_and_what_is_broken_today_stand_there_too():
+    broken = linked.REJECTED[linked.REJECTED["loan"] > linked.REJECTED["price"]].head(4)
+    result = linked.fitted().recourse(broken)
+    html = report(result, people=4)
+    said = " ".join(Outline(html).text.split())
+    months = []
+    for plan in words.plans(result):
+        assert plan.caution in said
+        months.append(plan.routes[0].months)
+        for route in plan.routes:
+            assert f"a yes. {route.consequence}" in said
+    nearest = rows_below(html, "The nearest route of each")
+    assert ["Months it takes", f"{np.median(months):g}", f"{max(months):g}"] in nearest
+    assert "Months" not in Outline(report(RESULT, people=0)).text
 
 
 def test_where_it_comes_from_is_told(outline):

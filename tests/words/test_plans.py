@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from tests.methods import bank
+from tests.methods import bank, linked
 
 import stepladder as sl
 from stepladder.datasets import mortgage
@@ -27,6 +27,16 @@ DEBTS = sl.Numeric("debts", unit="$ a month", fall="pay down debts")
 EDUCATION = sl.Ordinal("education", levels=["school", "Bachelor", "Master"])
 RECORD = sl.Ordinal("record", levels=["3+ late", "none late"], rise="mend the record")
 JOB = sl.Categorical("job", levels=["clerk", "nurse in a hospital"])
+LTV = sl.Derived("ltv", "loan / price", label="loan to value", percent=True)
+COST = sl.Derived(
+    "cost",
+    "was(cost) * loan / was(loan)",
+    integer=True,
+    label="housing costs",
+    unit="$ a month",
+)
+RISK = sl.Derived("risk", "where(ltv > 0.8, 'rather high', 'low')", levels=["low", "rather high"])
+AGE = sl.Numeric("age", integer=True, change="time", unit="years")
 OWNER = sl.Categorical("owner", levels=[False, True], label="home ownership")
 
 
@@ -46,6 +56,13 @@ OWNER = sl.Categorical("owner", levels=[False, True], label="home ownership")
         (RECORD, "3+ late", "none late", "mend the record from “3+ late” to “none late”"),
         (JOB, "clerk", "nurse in a hospital", "change job from clerk to “nurse in a hospital”"),
         (OWNER, False, True, "change home ownership from no to yes"),
+        (MONTHLY, None, 3200, "fill in income: $3,200 a month"),
+        (SHARE, None, 0, "fill in debt share: 0%"),
+        (RECORD, None, "none late", "fill in record: “none late”"),
+        (JOB, None, "clerk", "fill in job: clerk"),
+        (LTV, 0.9, 0.8, "lower loan to value from 90% to 80%"),
+        (COST, 900, 1100, "raise housing costs from $900 to $1,100 a month"),
+        (RISK, "low", "rather high", "change risk from low to “rather high”"),
         (
             mortgage.SCHEMA["paperwork"],
             "proof missing",
@@ -69,6 +86,11 @@ def test_a_level_that_is_not_there_is_answered_with_the_nearest():
 @pytest.fixture(scope="module")
 def step() -> sl.StEP:
     return bank.fitted(step_size=0.5)
+
+
+@pytest.fixture(scope="module")
+def ruled() -> sl.Recourse:
+    return linked.fitted().recourse(linked.REJECTED)
 
 
 @pytest.fixture(scope="module")
@@ -242,6 +264,106 @@ def test_someone_without_a_route_is_told_why_in_plain_words(result, outcome, sai
     stops_short = outcome in ("step_limit", "stalled")
     assert plan.note == (f"{said[:-1]}; the best one gets to 45%." if stops_short else said)
     assert " ".join(str(plan).split()).endswith(plan.note)
+
+
+# ---- what follows -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("follows", "months", "said"),
+    [
+        ([], 0, ""),
+        ([words.Move(LTV, 0.9, 0.8)], 0, "That makes loan to value 80%."),
+        ([words.Move(LTV, 0.9, 0.80232558)], 0, "That makes loan to value 80.23%."),
+        ([words.Move(COST, 900, 1100)], 0, "That makes housing costs $1,100 a month."),
+        (
+            [words.Move(LTV, 0.9, 0.8), words.Move(RISK, "low", "rather high")],
+            0.5,
+            "That makes loan to value 80% and risk “rather high”. It takes about 1 month.",
+        ),
+        ([], 5.5, "It takes about 6 months."),
+        ([], 12, "It takes about 1 year."),
+        ([], 18, "It takes about 18 months."),
+        (
+            [words.Move(LTV, 0.9, 0), words.Move(AGE, 34, 36)],
+            24,
+            "That makes loan to value 0%. It takes about 2 years, which makes age 36 years.",
+        ),
+    ],
+)
+def test_what_follows_from_a_route_is_a_consequence_and_nothing_to_do(follows, months, said):
+    move = words.Move(LOAN, 138, 124)
+    route = words.Route((words.Step((move,), 0.9),), (move,), tuple(follows), months)
+    assert route.consequence == said
+    plan = words.Plan("Ada", {"loan": 138}, 0.1, sl.Goal(), (route,))
+    lines = [line.strip() for line in str(plan).splitlines()]
+    step = "1. Borrow less: $124,000 instead of $138,000. Score: 90%, a yes."
+    assert " ".join(lines[lines.index(step) :]) == f"{step} {said}".rstrip()
+
+
+@pytest.mark.parametrize(
+    ("number", "short"),
+    [(1174.2857, "1,174"), (123456.78, "123,457"), (0.00123456, "0.001235"), (-2.34567, "−2.346")],
+)
+def test_a_result_without_declared_decimals_is_rounded_for_people(number, short):
+    cost = sl.Derived("cost", "loan / 3", unit="points")
+    route = words.Route((), (), (words.Move(cost, 1.0, number),))
+    assert route.consequence == f"That makes cost {short} points."
+
+
+# ---- requirements -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("income <= loan", "income ≤ loan"),
+        ("share >= 0.5 * `odd name`", "debt share ≥ 0.5 × odd name"),
+        ("was(share) != share", "debt share today ≠ debt share"),
+        ("source == 'income' or share ** 2 < 1", "source = 'income' or debt share ** 2 < 1"),
+        ("max(income, 3) > 2", "max(income, 3) > 2"),
+    ],
+)
+def test_a_requirement_is_read_with_labels_and_common_signs(text, said):
+    odd, source = sl.Numeric("odd name"), sl.Categorical("source", levels=["income", "gift"])
+    schema = sl.Schema([MONTHLY, LOAN, SHARE, source, odd], require=[text])
+    assert words.requirement(text, schema) == said
+
+
+def test_who_breaks_a_requirement_today_is_told(ruled):
+    broken = {person for person, row in linked.REJECTED.iterrows() if row["loan"] > row["price"]}
+    assert 0 < len(broken) < len(linked.REJECTED)
+    status = ruled.status.set_index("person")["reason"]
+    for plan in words.plans(ruled):
+        is_told = plan.person in broken
+        said = "Today's values break a rule: loan ≤ home price. No route makes that worse."
+        assert plan.routes
+        assert plan.caution == (said if is_told else "")
+        assert (f"\n{said}\n" in str(plan)) is is_told
+        assert status[plan.person].endswith("; today's row breaks loan <= price") is is_told
+
+
+def test_two_broken_requirements_are_listed_and_without_routes_nothing_is_promised():
+    plan = words.Plan("Ada", {}, 0.1, sl.Goal(), (), broken=("a ≤ b", "c ≤ d"))
+    assert plan.caution == "Today's values break 2 rules: a ≤ b; c ≤ d."
+
+
+def test_features_that_follow_move_with_what_they_follow_from(ruled):
+    seen = set()
+    for plan in words.plans(ruled):
+        for route in plan.routes:
+            end = {move.feature.name: move.after for move in (*route.changes, *route.follows)}
+            assert not route.features & {"loan_to_value", "age"}
+            loan = end.get("loan", plan.today["loan"])
+            if "loan" in end:
+                assert end["loan_to_value"] == pytest.approx(loan / plan.today["price"], abs=1e-3)
+                assert f"That makes loan to value {100 * end['loan_to_value']:g}%" in str(plan)
+            if "income" in end:
+                assert route.months == 24
+                assert end["age"] == plan.today["age"] + 2
+                assert "which makes age" in route.consequence
+            seen |= end.keys()
+    assert seen >= {"loan", "loan_to_value", "income", "age"}
 
 
 # ---- offers -----------------------------------------------------------------------------------

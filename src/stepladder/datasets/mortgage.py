@@ -22,7 +22,7 @@ import pandas as pd
 
 from stepladder.datasets.dataset import Cleaned, Kind, Package, Provenance, PublishedTable
 from stepladder.errors import ExtraError
-from stepladder.table.feature import Categorical, Numeric, Ordinal
+from stepladder.table.feature import Categorical, Derived, Numeric, Ordinal
 from stepladder.table.schema import Schema
 
 CREDIT = ["60+ days overdue", "3+ slow payments", "1-2 slow payments", "no slow payments"]
@@ -32,66 +32,94 @@ NO_YES = ["no", "yes"]
 
 SCHEMA = Schema(
     [
-        # The household's monthly income. Nobody is advised to earn less. Most households that
-        # bought a home had 12,000 to 144,000 dollars a year.
+        # The household's monthly income. Nobody is advised to earn less, and a raise of more than
+        # three tenths is no advice. Most households that bought a home had 12,000 to 144,000
+        # dollars a year.
         Numeric(
             "income",
             integer=True,
             bounds=(1, None),
             change="increase",
             typical=(1_000, 12_000),
+            reach="30%",
+            multiple=50,
+            months=6,
             unit="$ a month",
         ),
-        # The monthly cost of the home: a lower rate, a longer term, cheaper insurance. The table's
-        # lowest is $154, so no plan goes below $150. Lenders ask for 28 per cent of the income at
-        # most, which is what is typical here.
-        Numeric(
-            "housing_cost",
-            integer=True,
-            bounds=(150, None),
-            change="decrease",
-            typical=(300, 3_000),
-            label="housing costs",
-            unit="$ a month",
-        ),
-        # Monthly payments on other debts: can be paid off, and no plan says to borrow more.
-        # Lenders ask for 36 per cent of the income at most for all debts, so 8 are left for these.
-        Numeric(
-            "other_debts",
-            integer=True,
-            bounds=(0, None),
-            change="decrease",
-            typical=(0, 1_000),
-            unit="$ a month",
-            fall="pay down other debts",
-        ),
-        # Thousands of dollars, as in the table. A larger down payment makes the loan smaller.
-        # The federal agencies bought loans up to 187 in 1990; some are larger.
+        # Thousands of dollars, as in the table. A larger down payment makes the loan smaller, all
+        # at once, since one signs for it once. The federal agencies bought loans up to 187 in
+        # 1990; some are larger.
         Numeric(
             "loan",
             integer=True,
             bounds=(1, None),
             change="decrease",
             typical=(20, 250),
+            reach="30%",
+            at_once=True,
             unit="$",
             times=1000,
             fall="borrow less",
         ),
         # The home is the one they applied for.
         Numeric("price", integer=True, change="never", label="home price", unit="$", times=1000),
+        # The monthly cost of the home: four fifths pay for the loan and shrink with it; taxes and
+        # insurance stay. (Across the table, a thousand less in loan goes with $8.30 less a month,
+        # which is four fifths of the cost in the middle.)
+        Derived(
+            "housing_cost",
+            "was(housing_cost) * (0.2 + 0.8 * loan / was(loan))",
+            integer=True,
+            label="housing costs",
+            unit="$ a month",
+        ),
+        # Monthly payments on other debts: can be paid off, and no plan says to borrow more.
+        # Lenders ask for 36 per cent of the income at most for all debts and 28 for the home, so
+        # 8 are left for these.
+        Numeric(
+            "other_debts",
+            integer=True,
+            bounds=(0, None),
+            change="decrease",
+            typical=(0, 1_000),
+            multiple=10,
+            months=6,
+            unit="$ a month",
+            fall="pay down other debts",
+        ),
+        # What a lender looks at first.
+        Derived("loan_to_value", "loan / price", decimals=3, percent=True),
+        Derived("housing_ratio", "housing_cost / income", decimals=3, percent=True),
+        Derived(
+            "total_ratio",
+            "(housing_cost + other_debts) / income",
+            decimals=3,
+            label="total debt ratio",
+            percent=True,
+        ),
         # Accounts can be brought up to date, one level at a time.
-        Ordinal("credit_record", levels=CREDIT, change="increase", rise="mend credit record"),
+        Ordinal(
+            "credit_record",
+            levels=CREDIT,
+            change="increase",
+            months_each=6,
+            rise="mend credit record",
+        ),
         # Past mortgage payments and a bankruptcy can't be undone.
         Ordinal("mortgage_record", levels=MORTGAGE, change="never"),
         Categorical("bankruptcy", levels=NO_YES, change="never"),
         # Something the applicant stated couldn't be verified: documents can be handed in.
-        Ordinal("paperwork", levels=PAPERWORK, change="increase", rise="complete paperwork"),
+        Ordinal(
+            "paperwork", levels=PAPERWORK, change="increase", months=1, rise="complete paperwork"
+        ),
         # Not ours to advise on.
         Categorical("self_employed", levels=NO_YES, change="never", label="self-employment"),
         Numeric("dependents", integer=True, change="never", label="number of dependents"),
         # Part of the home, like its price.
         Numeric("units", integer=True, change="never", label="number of units"),
-    ]
+    ],
+    # Housing is one of the debts.
+    require=["housing_ratio <= total_ratio"],
 )
 
 _COLUMNS: dict[str, Kind] = {
@@ -135,11 +163,11 @@ def _clean(raw: pd.DataFrame) -> Cleaned:
     rows = pd.DataFrame(
         {
             "income": income.round().astype(int),
+            "loan": raw["loanamt"].round().astype(int),
+            "price": raw["price"].round().astype(int),
             "housing_cost": raw["hexp"].round().astype(int),
             # `obrat` holds all obligations, housing included, in per cent of the income.
             "other_debts": ((raw["obrat"] - raw["hrat"]) / 100 * income).round().astype(int),
-            "loan": raw["loanamt"].round().astype(int),
-            "price": raw["price"].round().astype(int),
             # Codes 5 and 6 are 60 and 90 days: nobody is advised to be 60 days late.
             "credit_record": raw["cons"].map(_named({6: 0, 5: 0, 3: 1, 2: 2, 1: 3}, CREDIT)),
             # Sources differ on which of codes 1 and 2 is "none late" and which "never had one".
@@ -151,6 +179,11 @@ def _clean(raw: pd.DataFrame) -> Cleaned:
             "units": raw["unit"].astype(int),
         }
     )
+    debts = rows["housing_cost"] + rows["other_debts"]
+    rows["loan_to_value"] = (rows["loan"] / rows["price"]).round(3)
+    rows["housing_ratio"] = (rows["housing_cost"] / rows["income"]).round(3)
+    rows["total_ratio"] = (debts / rows["income"]).round(3)
+    rows = rows[list(SCHEMA.names)]
     groups = pd.DataFrame(
         {
             "race": np.select(

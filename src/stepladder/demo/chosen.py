@@ -36,11 +36,9 @@ def instructive(plans: list[Plan], count: int) -> list[Plan]:
 
 
 def situation(plan: Plan) -> str:
-    """Where a person stands, in two sentences."""
+    """Where a person stands, in a few sentences."""
     loan, price, income = (
         value(SCHEMA[name], plan.today[name]) for name in ("loan", "price", "income")
     )
-    return (
-        f"Asks for {loan} to buy a home for {price}, with a household income of {income}. "
-        f"{plan.standing}"
-    )
+    asks = f"Asks for {loan} to buy a home for {price}, with a household income of {income}."
+    return " ".join(filter(None, [asks, plan.standing, plan.caution]))

@@ -6,6 +6,7 @@ import io
 import pickle
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,7 @@ def summary(demo: Demo, made: list[Plan]) -> Panel:
         ("  with two or three different routes", f"{several:,}", _share(several, rejected)),
         ("On the nearest route, steps to take", *_spread([len(r.steps) for r in routes])),
         ("  things to change", *_spread([len(r.features) for r in routes])),
+        ("  months it takes", *_spread([r.months for r in routes])),
         (
             "Time for all routes",
             f"{demo.seconds:.1f} s",
@@ -134,10 +136,10 @@ def _share(part: int, total: int) -> str:
     return f"{100 * part / total:.0f}%" if total else ""
 
 
-def _spread(counts: list[int]) -> tuple[str, str]:
+def _spread(counts: Sequence[float]) -> tuple[str, str]:
     if not counts:
         return "-", ""
-    return plain(float(np.median(counts))), f"median; at most {max(counts)}"
+    return plain(float(np.median(counts))), f"median; at most {plain(max(counts))}"
 
 
 def page(plan: Plan) -> Panel:
@@ -148,6 +150,7 @@ def page(plan: Plan) -> Panel:
         Text(),
         Text("The nearest route", style="bold"),
         _steps(first, plan.score),
+        *([Text(first.consequence), Text()] if first.consequence else []),
     ]
     if others:
         grid = Table.grid(padding=(0, 2))
@@ -155,7 +158,8 @@ def page(plan: Plan) -> Panel:
         grid.add_column()
         for route in others:
             end = f"Score: {score(GOAL, route.steps[-1].score)}."
-            grid.add_row(f"in {counted(len(route.steps), 'step')}", f"{route} {end}")
+            said = " ".join(filter(None, [str(route), route.consequence, end]))
+            grid.add_row(f"in {counted(len(route.steps), 'step')}", said)
         parts += [Text("Or instead", style="bold"), grid]
     title = f"Applicant {plan.person}"
     return Panel(

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress
 from pathlib import Path as File
 from typing import Any
 
@@ -171,16 +172,31 @@ class Recourse:
 
     @cached_property
     def status(self) -> Frame:
-        """One row per person: outcome, reason, and the nearest path that reaches the goal."""
+        """One row per person: outcome, reason, and the nearest path that reaches the goal.
+
+        Who breaks a requirement of the schema today finds it among the reasons.
+        """
         best = [self.best_at(i) for i in range(len(self.people))]
+        reasons = [
+            "; ".join([reason, *(f"today's row breaks {part}" for part in broken)])
+            for (*_, reason), broken in zip(best, self.broken_today, strict=True)
+        ]
         return self._plain(
             {
                 "person": self.people,
                 "outcome": _objects([outcome.value for _, outcome, _ in best]),
-                "reason": _objects([reason for *_, reason in best]),
+                "reason": _objects(reasons),
                 "best_path": pd.array([slot for slot, *_ in best], dtype="Int64"),
             }
         )
+
+    @cached_property
+    def broken_today(self) -> list[tuple[str, ...]]:
+        """For each person, the parts of the schema's requirements that today's row breaks."""
+        requirements, starts = self.space.requirements, self._starts
+        kept = requirements.hold(starts, starts)
+        texts = [part.formula.text for part in requirements.parts]
+        return [tuple(compress(texts, ~row)) for row in kept]
 
     def best_at(self, index: int) -> tuple[int | None, Outcome, str]:
         """The nearest successful path of the person at an index, an outcome and a reason."""

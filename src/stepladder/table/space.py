@@ -338,8 +338,8 @@ class Space:
             return None
         if not isinstance(found, Numeric) and found.levels is not None:
             return found.levels[int(value)]
-        whole = self.grid.steps[feature] == 1.0 and value == int(value)
-        return int(value) if whole else float(value)
+        counts = not isinstance(found, Numeric | Derived) or found.most_decimals == 0
+        return int(value) if counts and value == int(value) else float(value)
 
 
 def _width(feature: Feature) -> int:

@@ -58,7 +58,7 @@ def letter(
         "date": _lines(None if date is None else str(date)),
     }
     main = reasons(plan, features)
-    spare = words.listed((f.label for f in still if f.change is not Change.NEVER), "or")
+    spare = words.listed((f.label for f in still if f.chosen), "or")
     fixed = words.listed(f.label for f in still if f.change is Change.NEVER)
     if not plan.routes and plan.outcome not in SEARCHED:
         spare, fixed = "", ""
@@ -73,6 +73,7 @@ def letter(
         is_invalid=plan.outcome is Outcome.INVALID_ROW,
         reasons=main,
         routes=routes,
+        has_results=any(route.follows for route in plan.routes),
         is_short=any(table is None and len(route.steps) > 1 for route, table in routes),
         spare=spare,
         fixed=fixed,

@@ -1,7 +1,9 @@
 """A result in plain words: what to change, from what to what, in which order.
 
 Units, labels and what a change is called come from the schema; numbers are read off the rows that
-were checked and show every digit, so give a `Numeric` its `decimals` to keep them short.
+were checked and show every digit, so give a `Numeric` its `decimals` to keep them short. What
+follows from a change without being asked for is said once per route, and rounded where the schema
+doesn't say how.
 Steps come in the order they are to be taken. What one step holds is to be done together, and is
 listed in the schema's order: scores are known for steps only, not for the changes within one.
 """
@@ -9,6 +11,7 @@ listed in the schema's order: scores are known for steps only, not for the chang
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +29,7 @@ from stepladder.result.offer import Offer
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table.amounts import amount, value
-from stepladder.table.feature import Categorical, Feature, Numeric
+from stepladder.table.feature import Categorical, Derived, Feature, Numeric
 from stepladder.table.rules.faults import outside_bounds
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Mask, Space
@@ -47,6 +50,7 @@ __all__ = [
     "offer",
     "plan",
     "plans",
+    "requirement",
     "score",
     "value",
 ]
@@ -56,6 +60,18 @@ WIDTH = 80
 
 HELD = "\N{NO-BREAK SPACE}"
 """A space at which no line is broken."""
+
+DIGITS = 4
+"""Of what follows, where the schema doesn't say how exact it is."""
+
+SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "=", "*": "×"}
+"""Signs of a formula as people write them."""
+
+PARTS = re.compile(
+    r"""was\(\s*(?P<before>`[^`]*`|\w+)\s*\)|'[^']*'|"[^"]*"|`(?P<odd>[^`]*)`"""
+    r"""|(?P<word>[^\W\d]\w*)|<=|>=|!=|==|\*\*?"""
+)
+"""What of a formula reads otherwise for people: features, today's values, and signs."""
 
 
 # ---- changes ----------------------------------------------------------------------------------
@@ -72,11 +88,11 @@ def change(feature: Feature, before: Any, after: Any) -> str:
     'borrow less: $8,000 instead of $9,000'
     """
     start, end = amount(feature, before)[0], value(feature, after)
-    if before is None:
-        return f"{action(feature, before, after)}: {end}"
-    if not isinstance(feature, Numeric):
+    if not _is_number(feature):
         start, end = _quoted(start), _quoted(end)
     what = action(feature, before, after)
+    if before is None:
+        return f"{what}: {end}"
     if what.endswith(feature.label):
         return f"{what} from {start} to {end}"
     return f"{what}: {end} instead of {start}"
@@ -85,18 +101,22 @@ def change(feature: Feature, before: Any, after: Any) -> str:
 def action(feature: Feature, before: Any, after: Any) -> str:
     """What to do, without the values: 'raise income', 'change job', 'borrow less'."""
     if before is None:
-        return f"say what {feature.label} is"
-    if isinstance(feature, Categorical):
+        return f"fill in {feature.label}"
+    if isinstance(feature, Categorical) or (isinstance(feature, Derived) and feature.levels):
         return f"change {feature.label}"
     if _rises(feature, before, after):
         return feature.rise or f"raise {feature.label}"
     return feature.fall or f"lower {feature.label}"
 
 
+def _is_number(feature: Feature) -> bool:
+    return isinstance(feature, Numeric) or (isinstance(feature, Derived) and not feature.levels)
+
+
 def _rises(feature: Feature, before: Any, after: Any) -> bool:
-    if isinstance(feature, Numeric):
+    if _is_number(feature):
         return bool(after > before)
-    levels = feature.levels or ()
+    levels = () if isinstance(feature, Numeric) else feature.levels or ()
     for level in (before, after):
         if level not in levels:
             raise ParameterError(
@@ -168,14 +188,16 @@ class Route:
 
     @property
     def consequence(self) -> str:
-        """What follows from the changes, and how long they take, in a sentence; or nothing."""
-        said = []
-        if self.follows:
-            then = listed(f"{move.feature.label} {move.end}" for move in self.follows)
-            said.append(f"That makes {then}.")
+        """What follows from the changes, and how long they take, in a sentence each; or nothing."""
+        worked_out = [move for move in self.follows if isinstance(move.feature, Derived)]
+        with_time = [move for move in self.follows if not isinstance(move.feature, Derived)]
+        sentences = []
+        if worked_out:
+            sentences.append(f"That makes {_results(worked_out)}.")
         if self.months:
-            said.append(f"It takes about {counted(math.ceil(self.months), 'month')}.")
-        return " ".join(said)
+            then = f", which makes {_results(with_time)}" if with_time else ""
+            sentences.append(f"It takes about {_time(self.months)}{then}.")
+        return " ".join(sentences)
 
     def __str__(self) -> str:
         return _sentence(self.changes)
@@ -197,6 +219,8 @@ class Plan:
     """the best score of attempts that stopped short of a yes"""
     lacking: tuple[str, ...] = ()
     """what there is no valid value for, where that is why there are no routes"""
+    broken: tuple[str, ...] = ()
+    """the requirements that today's values break"""
 
     @property
     def note(self) -> str:
@@ -205,6 +229,15 @@ class Plan:
             return self.reason
         most = score(self.goal, self.best)
         return f"{self.reason.removesuffix('.')}; the best one gets to {most}."
+
+    @property
+    def caution(self) -> str:
+        """Which requirements today's values break, in a sentence; empty if none."""
+        if not self.broken:
+            return ""
+        rules = "a rule" if len(self.broken) == 1 else f"{len(self.broken)} rules"
+        worse = " No route makes that worse." if self.routes else ""
+        return f"Today's values break {rules}: {'; '.join(self.broken)}.{worse}"
 
     @property
     def standing(self) -> str:
@@ -217,20 +250,19 @@ class Plan:
 
     def __str__(self) -> str:
         lines = _wrapped(f"Person {self.person}. {self.standing}")
-        if self.note:
-            lines += _wrapped(self.note)
+        for sentence in (self.caution, self.note):
+            lines += _wrapped(sentence)
         for number, route in enumerate(self.routes, 1):
             steps = f"in {counted(len(route.steps), 'step')}"
             title = f"Route {number}, {steps}" if len(self.routes) > 1 else f"A route {steps}"
             lines += ["", f"{title} (the nearest)" if len(self.routes) > number == 1 else title]
             if len(route.steps) > 1:
                 lines += _wrapped(str(route))
-            if route.consequence:
-                lines += _wrapped(route.consequence)
             for position, step in enumerate(route.steps, 1):
                 end = ", a yes" if step is route.steps[-1] else ""
                 then = f"Score: {score(self.goal, step.score)}{end}.".replace(" ", HELD)
                 lines += _wrapped(f"{step} {then}", f"{position:3}. ")
+            lines += _wrapped(route.consequence)
         return "\n".join(lines)
 
 
@@ -260,6 +292,7 @@ def _plan(result: Recourse, person: Hashable, index: int) -> Plan:
         reason=_reason(outcome, lacking),
         lacking=lacking,
         best=_best(result, paths) if outcome in (Outcome.STEP_LIMIT, Outcome.STALLED) else None,
+        broken=tuple(requirement(text, space.schema) for text in result.broken_today[index]),
     )
 
 
@@ -329,6 +362,57 @@ def _best(result: Recourse, paths: Sequence[Path]) -> float:
     """The score nearest to a yes that these paths end with."""
     ends = np.array([path.scores[-1] for path in paths])
     return float(ends[np.argmax(result.goal.margin(ends))])
+
+
+# ---- what follows -----------------------------------------------------------------------------
+
+
+def _results(moves: Iterable[Move]) -> str:
+    """What some features come out as: 'loan to value 80% and housing costs $900 a month'."""
+    return listed(f"{move.feature.label} {_result(move)}" for move in moves)
+
+
+def _result(move: Move) -> str:
+    feature, after = move.feature, move.after
+    if not _is_number(feature):
+        return _quoted(value(feature, after))
+    if isinstance(feature, Derived) and after is not None and feature.most_decimals is None:
+        after = _short(after)
+    return value(feature, after)
+
+
+def _short(number: float) -> float:
+    """A number to four digits, and to the next whole one if it's larger.
+
+    >>> _short(0.802325581), _short(1174.2857), _short(123456.78)
+    (0.8023, 1174.0, 123457.0)
+    """
+    size = math.floor(math.log10(abs(number))) if number else 0
+    return round(number, max(0, DIGITS - 1 - size))
+
+
+def _time(months: float) -> str:
+    """'5 months', '1 year', '18 months'."""
+    whole = math.ceil(months)
+    return counted(whole, "month") if whole % 12 else counted(whole // 12, "year")
+
+
+def requirement(text: str, schema: Schema) -> str:
+    """A requirement with features called by their labels, and signs as people write them.
+
+    >>> requirement("loan_amount <= was(price)", Schema([Numeric("loan_amount"), Numeric("price")]))
+    'loan amount ≤ price today'
+    """
+    names = set(schema.names)
+
+    def spoken(found: re.Match[str]) -> str:
+        before, odd, word = found["before"], found["odd"], found["word"]
+        if before is not None:
+            return f"{requirement(before, schema)} today"
+        name = odd if odd is not None else word
+        return schema[name].label if name in names else SIGNS.get(found[0], found[0])
+
+    return PARTS.sub(spoken, text)
 
 
 # ---- offers -----------------------------------------------------------------------------------

@@ -115,13 +115,16 @@ def _nearest(result: Recourse) -> PageTable | None:
     paths = nearest_paths(result)
     if not paths:
         return None
-    asked = result.space.links.asked
-    moved = [int(asked(path.values[0], path.values[-1]).sum()) for path in paths]
+    links = result.space.links
+    starts, ends = (np.stack([path.values[i] for path in paths]) for i in (0, -1))
+    moved, months = links.asked(starts, ends).sum(axis=1).tolist(), links.months(ends, starts)
     rows = [
         ("Steps", *_middle([path.steps for path in paths], plain)),
         ("Things to change", *_middle(moved, plain)),
         ("Distance", *_middle([path.distance for path in paths], rounded)),
     ]
+    if months.any():
+        rows.append(("Months it takes", *_middle(months.tolist(), plain)))
     return PageTable(
         "The nearest route of each",
         ("", "Median", "Most"),
