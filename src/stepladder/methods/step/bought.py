@@ -20,7 +20,7 @@ from stepladder.model.scorer import Scorer
 from stepladder.privacy import mechanism
 from stepladder.privacy.pay import Pay, PayOnce, PayPerDirection
 from stepladder.privacy.reference import RELEASES, Facts, Layout, facts, made_up, nearest_centre
-from stepladder.table.feature import Categorical
+from stepladder.table.feature import Categorical, Derived
 from stepladder.table.space import Floats, Space
 
 CENTRES, ROWS = 24, 2048
@@ -42,7 +42,7 @@ def box(space: Space) -> tuple[Floats, Floats]:
     """(columns,) the lowest and highest point within the declared ranges."""
     low, high = np.zeros(space.width), np.ones(space.width)
     for feature, (least, most) in zip(space.schema.features, ranges(space), strict=True):
-        if not isinstance(feature, Categorical):
+        if not isinstance(feature, Categorical | Derived):
             column = space.slices[feature.name].start
             low[column] = (least - space.center[column]) / space.scale[column]
             high[column] = (most - space.center[column]) / space.scale[column]
