@@ -116,7 +116,7 @@ LIMITS = {
 LACKING = PEOPLE.iloc[[0, 9]].assign(savings=np.nan, spare=np.nan)
 """Whose savings aren't known, and so not what they have to spare."""
 
-CENTRES = table(100, seed=9)[lambda rows: is_yes(rows)].iloc[:2]
+CENTRES = table(100, seed=9)[is_yes].iloc[:2]
 """Rows of another table, which is public."""
 
 
@@ -245,13 +245,12 @@ def _following(today: Any, row: Any) -> Iterator[str]:
     ):
         if pd.isna(today[name]):
             continue
-        same = row[name] == today[name]
-        if not (same and abs(wanted - today[name]) < 1e-9):
-            if abs(row[name] - wanted) > 0.51 * 10**-decimals:
-                yield f"{name} is {row[name]}, not {wanted}"
-    if today["grade"] == ("B" if today["ltv"] > 0.6 else "A"):
-        if row["grade"] != ("B" if row["ltv"] > 0.6 else "A"):
-            yield f"grade is {row['grade']} at {row['ltv']}"
+        stays = row[name] == today[name] and abs(wanted - today[name]) < 1e-9
+        if not stays and abs(row[name] - wanted) > 0.51 * 10**-decimals:
+            yield f"{name} is {row[name]}, not {wanted}"
+    grades = ["B" if rows["ltv"] > 0.6 else "A" for rows in (today, row)]
+    if today["grade"] == grades[0] and row["grade"] != grades[1]:
+        yield f"grade is {row['grade']} at {row['ltv']}"
 
 
 def _required(today: Any, row: Any) -> Iterator[str]:
