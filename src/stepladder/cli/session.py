@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
@@ -22,8 +22,11 @@ from stepladder.methods.step import StEP
 from stepladder.methods.step.why import why_not
 from stepladder.methods.walk import Walk
 from stepladder.result.offer import Offer
+from stepladder.table import frames
 from stepladder.table.amounts import within
-from stepladder.table.feature import Change, Feature
+from stepladder.table.feature import Change, Derived, Feature
+from stepladder.table.frames import Frame
+from stepladder.table.rules.links import changed
 from stepladder.table.space import Floats
 from stepladder.words import plans as words
 
@@ -75,7 +78,7 @@ class Session:
     def __init__(self, step: StEP, walk: Walk, file: Path | None) -> None:
         self.step, self.walk, self.file = step, walk, file
         self.space, self.goal = step.space_, step.scorer_.goal
-        self.values = self.space.read(walk.row)
+        self.values = self.row_now()
         """(1, features) where the person stands"""
         self.offers: list[Offer] | None = None
         """None until they are made from where the person is"""
@@ -154,7 +157,7 @@ class Session:
         """Something happens, and all of it is kept, whatever keys are pressed."""
         with uninterrupted():
             yield
-            self.values, self.offers = self.space.read(self.walk.row), None
+            self.values, self.offers = self.row_now(), None
             self.save()
 
     def take(self, line: str) -> None:
@@ -173,22 +176,28 @@ class Session:
         path, before = self.offers[int(number[1]) - 1].path, self.values
         with self.event():
             self.walk.take(path)
-        say(f"Taken: {self.moved(before, self.values)}.")
+        self.say_moved("Taken", before)
         self.next()
 
     def happened(self, rest: str) -> None:
-        changes = self.from_line(rest) if rest else self.one_by_one()
+        changes = dict(self.from_line(rest) if rest else self.one_by_one())
         today = self.values
         after = today.copy()
-        for index, value in changes:
+        for index, value in changes.items():
             after[0, index] = value
-        if (after == today).all():
+        if not changed(after, today).any():
             typer.echo("Nothing is different from before.")
             return
         with self.event():
-            self.walk.observe(self.space.to_frame(after))
-        say(f"Noted: {self.moved(today, after)}.")
+            self.walk.observe(self.without_derived(after, changes))
+        self.say_moved("Noted", today)
         self.next()
+
+    def without_derived(self, values: Floats, told: Container[int]) -> Frame:
+        """A row less what follows from the rest of it, unless they told it."""
+        schema = self.space.schema
+        derived = [f.name for f in schema.derived if schema.position(f.name) not in told]
+        return frames.read(self.space.to_frame(values)).drop(derived).to_native()
 
     def from_line(self, line: str) -> Iterator[tuple[int, float]]:
         """The features that a line names, and their values."""
@@ -199,6 +208,8 @@ class Session:
         """What they answer when asked for each feature; for most of them, nothing."""
         typer.echo("What is it now? Enter for what hasn't changed.")
         for index, feature in enumerate(self.space.schema.features):
+            if isinstance(feature, Derived):  # it comes along
+                continue
             while answer := self.read(f"{feature.label} ({self.now(index)}): ").strip():
                 try:
                     yield index, self.read_value(index, answer)
@@ -275,11 +286,18 @@ class Session:
         features = self.space.schema.features
         width = max(len(feature.label) for feature in features)
         for index, feature in enumerate(features):
-            never = " (can't change)" if feature.change is Change.NEVER else ""
-            limits = self.walk.limits.get(feature.name)
-            limited = f" (limited: {within(feature, *limits)})" if limits and not never else never
-            held = " (locked)" if feature.name in self.walk.locked else limited
-            typer.echo(f"  {feature.label:<{width}}  {self.now(index)}{held}")
+            typer.echo(f"  {feature.label:<{width}}  {self.now(index)}{self.held(feature)}")
+
+    def held(self, feature: Feature) -> str:
+        """Whether and why a feature can't change freely, in brackets."""
+        if feature.name in self.walk.locked:
+            return " (locked)"
+        if isinstance(feature, Derived):
+            return " (follows from the rest)"
+        if not feature.chosen:
+            return " (can't change)" if feature.change is Change.NEVER else " (grows with time)"
+        limits = self.walk.limits.get(feature.name)
+        return f" (limited: {within(feature, *limits)})" if limits else ""
 
     def next(self) -> None:
         """Where that leads, unless it would cost something to say."""
@@ -354,7 +372,8 @@ class Session:
                 if event["event"] == "limit":
                     what = self.limited(feature, event["low"], event["high"])
             elif before is not None:
-                what += f": {self.moved(before, after) or 'nothing new'}"
+                set_anew = self.moved(before, after) or self.followed_by(before, after)
+                what += f": {set_anew or 'nothing new'}"
             say(f"{what} (score {words.score(self.goal, event['score'])})", f"{number:3}. ")
             before = after
 
@@ -363,8 +382,8 @@ class Session:
         first = self.read_row(self.walk.history[0]["row"])
         steps = sum(event["event"] in ("take", "observe") for event in self.walk.history)
         say(f"That's a yes: the score is {words.score(self.goal, self.walk.score)}; {self.takes}.")
-        if moved := self.moved(first, self.values):
-            say(f"In {words.counted(steps, 'step')}: {moved}.")
+        if changed(first, self.values).any():
+            self.say_moved(f"In {words.counted(steps, 'step')}", first)
         else:
             typer.echo("Nothing needs to change.")
         if not self.scripted:
@@ -391,8 +410,12 @@ class Session:
 
     # ---- values ---------------------------------------------------------------------------
 
+    def row_now(self) -> Floats:
+        return self.space.read(self.walk.row, allow_missing=True)
+
     def read_row(self, row: dict[str, Any]) -> Floats:
-        return self.space.read(pd.DataFrame({name: [cell] for name, cell in row.items()}))
+        frame = pd.DataFrame({name: [cell] for name, cell in row.items()})
+        return self.space.read(frame, allow_missing=True)
 
     def shown(self, values: Floats, index: int) -> Any:
         return self.space.shown(index, float(values[0, index]))
@@ -401,15 +424,34 @@ class Session:
         """Their value of a feature, in words."""
         return words.value(self.space.schema.features[index], self.shown(self.values, index))
 
+    def say_moved(self, lead: str, before: Floats) -> None:
+        """What is different from before, and what came of that."""
+        set_anew, then = (said(before, self.values) for said in (self.moved, self.followed_by))
+        if not set_anew:
+            say(f"{lead}: {then}.")
+        else:
+            say(f"{lead}: {set_anew}.{f' That makes {then}.' if then else ''}")
+
     def moved(self, before: Floats, after: Floats) -> str:
         """What is different, as plans word it, though it isn't asked of anybody any more."""
         moved = []
-        for index in np.flatnonzero(before[0] != after[0]).tolist():
+        for index in np.flatnonzero(changed(before, after)[0] & ~self.space.links.linked).tolist():
             feature = self.space.schema.features[index]
             change = (feature, self.shown(before, index), self.shown(after, index))
+            if change[2] is None:
+                moved.append(f"{feature.label} {words.value(feature, None)}")
+                continue
             values = words.change(*change).removeprefix(words.action(*change)).lstrip(": ")
             moved.append(f"{feature.label} {values}")
         return "; ".join(moved)
+
+    def followed_by(self, before: Floats, after: Floats) -> str:
+        """What came out otherwise without being set."""
+        follows = np.flatnonzero(self.space.links.following(before, after)[0]).tolist()
+        features = self.space.schema.features
+        return words.listed(
+            f"{features[f].label} {words.value(features[f], self.shown(after, f))}" for f in follows
+        )
 
     def named(self, line: str) -> list[Feature]:
         indices = typed.positions(self.space.schema, line)

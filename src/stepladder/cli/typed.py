@@ -16,7 +16,7 @@ from typing import Any
 
 from stepladder.errors import ParameterError, listing, nearest
 from stepladder.table.amounts import amount, within
-from stepladder.table.feature import Feature, Numeric
+from stepladder.table.feature import Derived, Feature, Numeric
 from stepladder.table.schema import Schema
 from stepladder.words import plans as words
 
@@ -152,6 +152,8 @@ def value(feature: Feature, text: str, now: Any) -> float:
         )
     if isinstance(feature, Numeric):
         return _within(feature, number(feature, text, now))
+    if isinstance(feature, Derived) and feature.levels is None:
+        return number(feature, text, now)
     levels = feature.levels or ()
     for same in (str, str.casefold):
         for code, level in enumerate(levels):
@@ -201,7 +203,7 @@ def _end(feature: Feature, text: str, now: Any) -> float | None:
     return None if text in DASHES else value(feature, text, now)
 
 
-def number(feature: Numeric, text: str, now: Any) -> float:
+def number(feature: Numeric | Derived, text: str, now: Any) -> float:
     """A number as people write it, in the unit it's shown in, as rows hold it.
 
     In per cent, 35, 35% and 35 per cent are the same. 1 and less need the sign: 0.35 may be meant
@@ -236,7 +238,7 @@ def number(feature: Numeric, text: str, now: Any) -> float:
     return raw
 
 
-def _unit(feature: Numeric) -> set[str]:
+def _unit(feature: Numeric | Derived) -> set[str]:
     """The words that may stand around a number: of the unit, of one and of many."""
     if feature.percent:
         return {"%"}
@@ -244,7 +246,7 @@ def _unit(feature: Numeric) -> set[str]:
     return {*f"{feature.unit} {one}".casefold().split()}
 
 
-def _no_number(feature: Numeric, text: str, now: Any) -> ParameterError:
+def _no_number(feature: Numeric | Derived, text: str, now: Any) -> ParameterError:
     example = words.value(feature, now)
     several = " Commas go between features." if re.search(r"\d\s.*\d", text) else ""
     return ParameterError(

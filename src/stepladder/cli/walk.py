@@ -181,9 +181,13 @@ def _row(file: Path) -> dict[str, Any]:
 
 
 def _check_row(row: dict[str, Any], rules: Schema, file: Path) -> None:
-    """Refuse a row that lacks a column of the schema, or has words for a number."""
+    """Refuse a row that lacks a column of the schema, or has words for a number.
+
+    What is derived may be left out, and is worked out.
+    """
+    derived = [feature.name for feature in rules.derived]
     for name in rules.columns:
-        if name not in row:
+        if name not in row and name not in derived:
             raise ColumnError(
                 f"{str(file)!r} has no {name!r}, which the schema names.{nearest(name, row)}"
             )

@@ -12,7 +12,7 @@ comes out as an `Answer`, so any number of threads may ask at once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -38,6 +38,7 @@ from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
 from stepladder.table.feasible import Feasible
+from stepladder.table.feature import Change, Derived, Feature
 from stepladder.table.frames import Frame, Template
 from stepladder.table.reading import Faults
 from stepladder.table.rules.agreement import compare
@@ -177,6 +178,7 @@ class Method(ABC):
         trust   types in a .skops model that are taken though they aren't known to be harmless
         """
         space = _chosen_space(train, schema, goal, space, public=self.is_private)
+        self._check_known(space.schema, goal or Goal())
         values = space.read(train, allow_missing=True)
         if not len(values):
             raise EmptyFrameError("The reference frame has no rows.")
@@ -252,6 +254,7 @@ class Method(ABC):
         held = locked_mask(schema, labels, locked)
         ends = None if limits is None else limit_arrays(schema, labels, limits)
         self._check_honoured(held, ends)
+        self._check_settable(held, ends)
         with Pace(len(values), progress, time_budget) as pace:
             answer = self.answer_all(values, labels, pace, held, ends, faults=faults)
         return Recourse(
@@ -361,6 +364,26 @@ class Method(ABC):
                 scores[rows[part]] = self._scored(values[rows[part]], self.scorer_)
         return scores
 
+    def _check_known(self, schema: Schema, goal: Goal) -> None:
+        """Refuse rules to a method that would take no notice of them."""
+        asked = list(_beyond_changes(schema, goal))
+        if asked and not self.honours_rules:
+            more = f" and {len(asked) - 2} more" if len(asked) > 2 else ""
+            raise SchemaError(
+                f"{self.settings['method']} knows no rules but which way a feature may change: "
+                f"{', '.join(asked[:2])}{more}. Use a method that honours rules, such as "
+                "sl.StEP(), or leave them out."
+            )
+
+    def _check_settable(self, locked: Mask, limits: tuple[Floats, Floats] | None) -> None:
+        """Refuse to hold what no plan sets, since it would move all the same."""
+        links = self.space_.links
+        for f in np.flatnonzero(links.linked).tolist():
+            moves = ~np.take(locked, links.roots([f]), axis=1).all(axis=1)
+            ended = limits is not None and np.isfinite([end[:, f] for end in limits]).any()
+            if ended or (locked[:, f] & moves).any():
+                raise ParameterError(unsettable(self.space_.schema.features[f]))
+
     def _check_honoured(self, locked: Mask, limits: tuple[Floats, Floats] | None) -> None:
         """Refuse what single people can't do to a method that would take no notice of it."""
         if self.honours_rules:
@@ -448,6 +471,34 @@ def _chosen_space(
             "Let at least one feature change."
         )
     return space
+
+
+def _beyond_changes(schema: Schema, goal: Goal) -> Iterator[str]:
+    """What a schema and a goal ask beyond which way features may change, and roundness."""
+    for feature in schema.features:
+        if isinstance(feature, Derived):
+            yield f"{feature.name!r} is derived"
+        elif feature.change is Change.TIME:
+            yield f"{feature.name!r} changes with time"
+        for setting in ("reach", "multiple", "at_once", "moves", "not_to"):
+            if setting in feature.settings:
+                yield f"{feature.name!r} has {setting}"
+    for what, texts in (("the schema requires", schema.require), ("the policy is", goal.policy)):
+        for text in texts:
+            yield f"{what} {text}"
+
+
+def unsettable(feature: Feature) -> str:
+    """Why a feature that no plan sets can't be held where it is, in a sentence."""
+    if feature.change is Change.TIME:
+        return (
+            f"{feature.name!r} grows with the time that a plan takes, so it can't be locked or "
+            "limited. Lock what takes long."
+        )
+    return (
+        f"{feature.name!r} follows from other features, so it can't be locked or limited. Lock or "
+        "limit those, or state a requirement in the schema."
+    )
 
 
 def _labelled(labels: Any, count: int, scorer: Scorer) -> Mask:

@@ -32,12 +32,13 @@ from stepladder.methods.base import (
     standing,
 )
 from stepladder.methods.pace import TimeUpError
+from stepladder.methods.step.asked import accepted
 from stepladder.methods.trails import offered
 from stepladder.model.goal import Goal
 from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome, Path
 from stepladder.table.feasible import Feasible
-from stepladder.table.feature import Categorical, Numeric
+from stepladder.table.feature import Categorical, Derived, Numeric
 from stepladder.table.space import Floats, Mask, Space
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ class DiCE(Method):
         if not len(vary):
             return none, "DiCE: Some features need to be varied for generating counterfactuals."
         if self.algorithm == "random":
-            rows = self._sampled(start, vary, low, high, seed, scorer)
+            rows = self._sampled(start, vary, low, high, seed, self._meets(person, scorer))
             reason = f"DiCE found {len(rows)} rows that meet the goal by random sampling"
             if not self.checked and len(rows) < self.paths:
                 return none, reason
@@ -209,15 +210,17 @@ class DiCE(Method):
             reason = f"DiCE found {len(rows)} rows"
         if self.sparsity and self.algorithm != "genetic" and len(rows):
             sparser = _library().sparser
-            rows = sparser(self.declared_, rows, start, self._data.reach, self._meets(scorer))
+            meets = self._meets(person, scorer)
+            rows = sparser(self.declared_, rows, start, self._data.reach, meets)
             if self.checked:  # the search may go one unit past the person's own value
                 rows = np.clip(rows, *person.limits)
         return rows, reason
 
-    def _meets(self, scorer: Scorer) -> Callable[[Floats], Mask]:
-        """Whether rows, as they're declared to DiCE, meet the goal."""
-        score = scorer.score if self.checked else scorer.score_points
-        return lambda rows: scorer.met(score(rows))
+    def _meets(self, person: Feasible, scorer: Scorer) -> Callable[[Floats], Mask]:
+        """Whether rows, as they're declared to DiCE, would get a yes."""
+        if not self.checked:
+            return lambda points: scorer.met(scorer.score_points(points))
+        return lambda rows: accepted(person, person.complete(rows), scorer)
 
     def _permitted(self, person: Feasible) -> tuple[Any, Floats, Floats]:
         """Which columns may vary, and from where to where: within the table, on DiCE's grid."""
@@ -234,7 +237,13 @@ class DiCE(Method):
         return np.flatnonzero(free), low, high
 
     def _sampled(
-        self, start: Floats, vary: Any, low: Floats, high: Floats, seed: int, scorer: Scorer
+        self,
+        start: Floats,
+        vary: Any,
+        low: Floats,
+        high: Floats,
+        seed: int,
+        meets: Callable[[Floats], Mask],
     ) -> Floats:
         declared = self.declared_
         ranges = [
@@ -246,7 +255,7 @@ class DiCE(Method):
             start,
             vary,
             ranges,
-            self._meets(scorer),
+            meets,
             paths=self.paths,
             samples=self.samples,
             seed=seed,
@@ -266,7 +275,8 @@ class DiCE(Method):
         if self.algorithm == "gradient":
             how = explainer.limited(start, *(end[0] for end in person.limits), self.iterations)
         else:
-            explainer.model = _library().Asked(declared, _Share(scorer, self._spread))
+            share = _Share(scorer, self._spread, person)
+            explainer.model = _library().Asked(declared, share)
             explainer.reachable = self._accepted[person.keeps(person.complete(self._accepted))]
             if self.algorithm == "genetic" and self.iterations:
                 how["maxiterations"] = self.iterations
@@ -296,9 +306,16 @@ class _Share:
 
     scorer: Scorer
     spread: float
+    person: Feasible | None = None
+    """whose rows they are: what follows from the rest is worked out, and a rule broken is a no"""
 
     def __call__(self, values: Floats) -> Floats:
-        return rescaled(self.scorer.goal, self.scorer.score(values), self.spread)
+        if self.person is None:
+            return rescaled(self.scorer.goal, self.scorer.score(values), self.spread)
+        rows, share = self.person.complete(values), np.zeros(len(values))
+        kept = self.person.fulfils(rows) & self.person.passes(rows)
+        share[kept] = rescaled(self.scorer.goal, self.scorer.score(rows[kept]), self.spread)
+        return share
 
 
 def rescaled(goal: Goal, scores: Floats, spread: float) -> Floats:
@@ -317,8 +334,8 @@ def _declared(space: Space, values: Floats) -> Declared:
     """Features in their own units: ordinals as whole numbers, categories as categories."""
     decimals = []
     for feature in space.schema.features:
-        scale = space.scale[space.slices[feature.name].start]
-        most = feature.most_decimals if isinstance(feature, Numeric) else 0
+        scale = float(space.scale[space.slices[feature.name]].max(initial=0.0)) or 1.0
+        most = feature.most_decimals if isinstance(feature, Numeric | Derived) else 0
         usual = max(0, DIGITS - int(np.floor(np.log10(scale))))
         decimals.append(usual if most is None else most)
     levels = [

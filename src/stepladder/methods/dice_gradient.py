@@ -19,7 +19,7 @@ from dice_ml.model_interfaces.pytorch_model import PyTorchModel
 from stepladder.methods.dice_library import Data, Declared
 from stepladder.model.goal import Goal
 from stepladder.model.scorer import Scorer
-from stepladder.table.feature import Categorical
+from stepladder.table.feature import Categorical, Derived
 from stepladder.table.space import Floats, Space
 
 LEAST_ITERATIONS = 500
@@ -142,7 +142,7 @@ def _inputs(scorer: Scorer, coordinates: Coordinates) -> tuple[Floats, Floats]:
             own = np.arange(coordinates.slices[f].start, coordinates.slices[f].stop)
             shown = own[1:] if len(own) == 2 else own
             slope[shown, np.arange(columns.start, columns.stop)] = 1.0
-        else:
+        elif not isinstance(feature, Derived):  # which a point doesn't have
             c = columns.start
             slope[where[f], c] = coordinates.span[f] / space.scale[c]
             offset[c] = (coordinates.low[f] - space.center[c]) / space.scale[c]

@@ -209,7 +209,8 @@ class FACE(Method):
         """The lightest paths by rows that the person could become."""
         rows, point = self.rows_, self.space_.to_points(person.start)
         lower, upper = person.limits
-        fixed = (lower == upper)[0]  # what never changes, and what is locked
+        # What never changes, and what is locked; what follows from the rest is worked out.
+        fixed = (lower == upper)[0] & ~self.space_.links.linked
         profile = person.start[0, fixed]
         alike = np.flatnonzero((rows.values[:, fixed] == profile).all(axis=1))
         key = fixed.tobytes() + profile.tobytes()
@@ -284,7 +285,7 @@ def _stops(scorer: Scorer, values: Floats, ends: Mask) -> tuple[Floats, Mask]:
     shown, inside = scorer.space.grid.nearest(values), np.ones(len(values), dtype=bool)
     other = (shown != values).any(axis=1)
     ends = ends.copy()
-    ends[other] &= scorer.met(scorer.score(shown[other]))
+    ends[other] &= scorer.yes(scorer.score(shown[other]), shown[other])
     for f, feature in enumerate(scorer.space.schema.features):
         if isinstance(feature, Numeric):
             low, high = feature.limits

@@ -23,7 +23,9 @@ from stepladder.kernels.direction import Positives, cluster_direction, prepare
 from stepladder.methods.base import Answer, Method, Question, ReferenceTable
 from stepladder.methods.pace import TimeUpError
 from stepladder.methods.step.published import Rules
+from stepladder.methods.trails import stepped
 from stepladder.result.path import Outcome, Path
+from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats
 
 
@@ -37,7 +39,8 @@ class MIM(Method):
     random_state  unused, since nothing is drawn; taken so that all methods can be made alike
 
     Each step is one of the published StEP's (whole levels, one way only, one category), and then
-    clipped to what the person could become; the rows shown are rounded to valid ones.
+    clipped to what the person could become; the rows shown are rounded to valid ones. A path ends
+    before the first step that breaks a rule all the same.
     """
 
     def __init__(
@@ -103,11 +106,21 @@ class MIM(Method):
             after = rules.snapped(points + rules.kept(self._moves(points)))
             after = np.clip(after, *people.box)
             rows = people.snap(after)
+            kept = people.fulfils(rows)
+            for i in going[~kept]:
+                endings[i] = Outcome.STALLED, "the next step would break a rule"
+            going, after, rows, people = (
+                going[kept],
+                after[kept],
+                rows[kept],
+                people.take(np.flatnonzero(kept)),
+            )
             try:
                 score = scorer.score(rows)
             except TimeUpError:
                 break
-            met, stuck = scorer.met(score), (after == points).all(axis=1)
+            met = scorer.met(score) & people.passes(rows)
+            stuck = (after == points[kept]).all(axis=1)
             for i, row, value in zip(going, rows, score, strict=True):
                 shown[i].append(row)
                 scored[i].append(value)
@@ -128,12 +141,33 @@ class MIM(Method):
                     "most allowed",
                 )
             )
-        return Answer(
-            [
-                [Path(*ending, np.array(rows), space.to_points(np.array(rows)), np.array(after))]
-                for ending, rows, after in zip(endings, shown, scored, strict=True)
-            ]
-        )
+        found = [
+            self._checked(feasible.take(slice(i, i + 1)), *ending, np.array(rows), np.array(after))
+            for i, (ending, rows, after) in enumerate(zip(endings, shown, scored, strict=True))
+        ]
+        return Answer([[path] for path, _ in found], sum(broke for _, broke in found))
+
+    def _checked(
+        self, person: Feasible, outcome: Outcome, reason: str, rows: Floats, scores: Floats
+    ) -> tuple[Path, bool]:
+        """A path through rows (s + 1, features), and whether it had to be cut.
+
+        Where a row or a step of it breaks a rule, it ends before.
+        """
+        laid, broke = rows[1:], list[str]()
+        while len(rows) > 1:
+            laid, broken = stepped(person, rows[1:])
+            if not broken:
+                break
+            rows, laid, broke = rows[:-1], rows[1:-1], broken
+        if broke:
+            outcome = Outcome.STALLED
+            reason = f"the next step would break the rules on {', '.join(broke)}"
+        after = scores[len(rows) - len(laid) : len(rows)]
+        rows = np.concatenate([person.start, laid])
+        points = self.space_.to_points(rows)
+        path = Path(outcome, reason, rows, points, np.concatenate([scores[:1], after]))
+        return path, bool(broke)
 
     def _moves(self, points: Floats) -> Floats:
         """The directions, rescaled to the step size."""

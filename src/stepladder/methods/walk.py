@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from stepladder import markup
 from stepladder.errors import (
@@ -22,6 +23,7 @@ from stepladder.errors import (
     StepladderError,
     listing,
 )
+from stepladder.methods.base import unsettable
 from stepladder.methods.one_row import read_row
 from stepladder.methods.pace import Pace
 from stepladder.model.goal import Goal
@@ -30,6 +32,7 @@ from stepladder.privacy.pay import Guarantee
 from stepladder.result.offer import Asked, Offer
 from stepladder.result.path import Outcome, Path
 from stepladder.table import frames
+from stepladder.table.allowed import may_change
 from stepladder.table.amounts import moved, value, within
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Feature
@@ -72,6 +75,7 @@ class Walk:
         self._limits: dict[str, tuple[Any, Any]] = {}
         self._plan: list[Path] | None = None
         self._followed: tuple[int, Path] | None = None  # what is left of a path being followed
+        self._began: Floats = row  # where that path begins, whose rules it keeps
         self._releases = 0  # taken for this walk, where each is paid for
         self._move(row)
         self.history: list[dict[str, Any]] = []
@@ -156,7 +160,7 @@ class Walk:
             return "locked"
         limited = feature.name in self._limits
         ends = f", {within(feature, *self._limits[feature.name])}" if limited else ""
-        return f"{feature.change.value}{ends}"
+        return f"{may_change(feature)}{ends}"
 
     @property
     def privacy(self) -> Guarantee | None:
@@ -202,16 +206,19 @@ class Walk:
             points=followed.points[1:],
             scores=followed.scores[1:],
         )
+        followed_on = self._followed is not None and self._followed[0] == path
+        began = self._began if followed_on else self._row
         self._move(ahead.values[:1])
-        self._followed = (path, ahead) if ahead.steps else None
+        self._followed, self._began = (path, ahead) if ahead.steps else None, began
         self._note("take", path=path)
 
     def observe(self, row: Any) -> None:
         """Tell what really happened: any valid row, on the path or off it.
 
-        Like any row a person comes with, it may have more digits than plans do.
+        Like any row a person comes with, it may have more digits than plans do. Derived features
+        that it lacks are worked out.
         """
-        seen = read_row(self._step, row)
+        seen = read_row(self._step, row, self._row)
         planned = [
             c
             for c, p in enumerate(self._plan or [])
@@ -228,6 +235,7 @@ class Walk:
             raise ParameterError(
                 "The published method knows no locks. Use sl.StEP() for walks with locks."
             )
+        self._check_settable(index)
         if feature not in self._locked:
             self._locked.append(feature)
             if self._step.space_.schema.features[index].chosen:
@@ -255,6 +263,7 @@ class Walk:
             raise ParameterError(
                 "The published method knows no limits. Use sl.StEP() for walks with limits."
             )
+        self._check_settable(index)
         low, high = self._ends(feature, low, high)
         if (low, high) == (None, None):
             if feature not in self._limits:
@@ -268,6 +277,11 @@ class Walk:
         if self._step.space_.schema.features[index].chosen:
             self._move(self._row)
         self._note("limit", feature=feature, low=low, high=high)
+
+    def _check_settable(self, index: int) -> None:
+        """Refuse to hold what no plan sets, since it would move all the same."""
+        if self._step.space_.links.linked[index]:
+            raise ParameterError(unsettable(self._step.space_.schema.features[index]))
 
     def _ends(self, feature: str, low: Any, high: Any) -> tuple[Any, Any]:
         """Limits as they are kept: checked, and as values are shown."""
@@ -286,7 +300,11 @@ class Walk:
         followed = None
         if self._followed is not None:
             slot, ahead = self._followed
-            followed = {"path": slot, "rows": [self._named(row) for row in ahead.values]}
+            followed = {
+                "path": slot,
+                "rows": [self._named(row) for row in ahead.values],
+                "began": self._named(self._began[0]),
+            }
         content = {
             "format": FORMAT,
             "schema": self._step.space_.schema.to_dict(),
@@ -342,7 +360,7 @@ class Walk:
                 walk._limits[name] = walk._ends(name, *ends)
             walk._take_up_history(content["history"])
             if content["followed"] is not None:
-                walk._follow(int(content["followed"]["path"]), content["followed"]["rows"])
+                walk._follow(**content["followed"])
             if paid := content.get("paid"):
                 walk._take_up_paid(paid)
         except ResultError:
@@ -383,11 +401,17 @@ class Walk:
         if row is None or changed(row, self._row).any():
             raise ValueError("its history doesn't end where the person is")
 
-    def _follow(self, slot: int, rows: list[dict[str, Any]]) -> None:
-        """Take up a path again, unless its rows aren't what this person could do any more."""
-        path = self._taken_up(rows)
-        if path is not None and slot < self._step.reference_.slots:
-            self._followed = (slot, path)
+    def _follow(
+        self, path: int, rows: list[dict[str, Any]], began: dict[str, Any] | None = None
+    ) -> None:
+        """Take up a path again, unless its rows aren't what this person could do any more.
+
+        It keeps the rules of the row it began from; older walks don't say which that was.
+        """
+        start = self._row if began is None else read_row(self._step, began)
+        ahead = self._taken_up(rows, start)
+        if ahead is not None and int(path) < self._step.reference_.slots:
+            self._followed, self._began = (int(path), ahead), start
 
     def _take_up_paid(self, paid: dict[str, Any]) -> None:
         """Take up what was paid for, unless it isn't what this person could do any more."""
@@ -395,21 +419,24 @@ class Walk:
             raise ValueError(f"{paid['releases']!r} isn't a number of releases")
         self._releases = int(paid["releases"])
         plan = []
-        for saved in paid["plan"]:
-            path = self._taken_up(saved["rows"])
+        slot = None if self._followed is None else self._followed[0]
+        for number, saved in enumerate(paid["plan"]):
+            path = self._taken_up(saved["rows"], self._began if number == slot else self._row)
             if path is None:
                 return
             plan.append(replace(path, outcome=Outcome(saved["outcome"]), reason=saved["reason"]))
         if len(plan) == self._step.reference_.slots:
             self._plan = plan
 
-    def _taken_up(self, rows: list[dict[str, Any]]) -> Path | None:
-        """The path of saved rows; None if it isn't one this person could take from here."""
+    def _taken_up(self, rows: list[dict[str, Any]], start: Floats) -> Path | None:
+        """The path of saved rows; None if it isn't one this person could take from `start`."""
         step = self._step
         values = np.concatenate([read_row(step, row) for row in rows])
         locked, limits = self._own_rules()
-        here = Feasible.around(step.space_, self._row, locked=locked, limits=limits)
-        kept = not step.honours_rules or here.keeps(values).all()
+        there = Feasible.around(
+            step.space_, start, locked=locked, limits=limits, max_changes=step.max_changes
+        )
+        kept = not step.honours_rules or there.keeps(values).all()
         if not kept or changed(values[0], self._row[0]).any():
             return None
         scores, points = step.scorer_.score(values), step.space_.to_points(values)
@@ -486,7 +513,9 @@ class Walk:
 
 
 def _plain(value: Any) -> Any:
-    """A cell as JSON knows it."""
-    if hasattr(value, "item"):
-        return value.item()
-    return float(value) if isinstance(value, Decimal) else value
+    """A cell as JSON knows it; a gap is None."""
+    if value is pd.NA:
+        return None
+    value = value.item() if hasattr(value, "item") else value
+    value = float(value) if isinstance(value, Decimal) else value
+    return None if isinstance(value, float) and np.isnan(value) else value

@@ -30,9 +30,32 @@ pytest.importorskip("opendp")
 CANARY = "canary"
 """In every text that mustn't be found."""
 SAVINGS, DEBT = 1.2345678901234567, 4321.0987654321  # more digits than made-up rows have
-NUMBERS = (SAVINGS, DEBT, (DEBT - 4500) / 2250)
+BURDEN = 0.123456789012345
+NUMBERS = (SAVINGS, DEBT, (DEBT - 4500) / 2250, BURDEN)
 """A row's numbers, raw and encoded (savings are the same in both)."""
 PEOPLE = bank.REJECTED.iloc[:3]
+RULED = sl.Schema(
+    [
+        *(
+            {
+                "income": sl.Numeric("income", bounds=(0, 200_000), multiple=10, reach="60%"),
+                "job": sl.Categorical("job", levels=bank.JOBS, moves={"clerk": ["nurse"]}),
+                "debt": SCHEMA["debt"].but(at_once=True, months=9),
+            }.get(feature.name, feature)
+            for feature in SCHEMA.features
+        ),
+        sl.Derived("burden", "debt / (income + 1000)", decimals=3),
+        sl.Derived("rank", "where(burden > 0.2, 'low', 'high')", levels=["low", "high"]),
+    ],
+    require=["burden <= 0.5", "debt <= income"],
+)
+RULED_GOAL = sl.Goal(bank.GOAL.threshold, policy=["burden <= 0.4"])
+
+
+def following(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with what follows from the rest of each row."""
+    burden = (table["debt"] / (table["income"] + 1000)).round(3)
+    return table.assign(burden=burden, rank=np.where(burden > 0.2, "low", "high"))
 
 
 def reference() -> pd.DataFrame:
@@ -261,6 +284,76 @@ def test_nothing_handed_out_leads_to_the_rows(library, pay, tmp_path):
         assert found([step, walk]) == []
     else:
         assert found(step.reference_.held) != []
+
+
+@pytest.mark.parametrize("pay", PAID)
+def test_nothing_handed_out_leads_to_the_rows_whatever_rules_there_are(pay):
+    table = following(reference())
+    table.loc[table.index[:2], "burden"] = BURDEN  # not what its formula says
+    centres = following(bank.table(3, seed=99))
+    privacy = PAID[pay](sl.Budget(5, 1e-6))
+    if pay == "around public centres":
+        privacy = sl.PayPerDirection(privacy.budget, centres=centres)
+    step = sl.StEP(privacy=privacy, max_steps=4, max_changes=3)
+    step.fit(table, score, schema=RULED, goal=RULED_GOAL)
+    people = following(PEOPLE)
+    walk = step.walk(people[:1])
+    offers = walk.directions()
+    walk.take(offers[0].path)
+    result = step.recourse(people, limits={people.index[0]: {"debt": (100, None)}})
+    handed_out = [result, result.final, result.changes, offers, walk.history, walk.to_json()]
+    assert found(handed_out) == []
+    assert not is_canary(pickle.dumps(handed_out))
+    if pay == "once":
+        assert found([step, walk]) == []
+    assert (result.final["steps"] > 0).any()
+
+
+@pytest.mark.parametrize("pay", PAID)
+def test_whether_the_table_keeps_its_rules_is_not_told(pay):
+    """Not even by a warning, which would be an error here."""
+    table = following(bank.table(600)).assign(burden=0.3, rank="low")
+    centres = following(bank.table(3, seed=99))
+    budget = sl.Budget(5, 1e-6)
+    privacy = PAID[pay](budget)
+    if pay == "around public centres":
+        privacy = sl.PayPerDirection(budget, centres=centres)
+    nobody = sl.Schema(RULED.features, require=["income + debt < 0"])
+    with pytest.raises(sl.errors.SchemaError, match="None of the 600 reference rows keeps"):
+        sl.StEP().fit(table, score, schema=nobody, goal=RULED_GOAL)
+    with pytest.warns(sl.errors.TableWarning, match="'burden' differs from its formula in"):
+        sl.StEP().fit(table, score, schema=RULED, goal=RULED_GOAL)
+    lacking = table.assign(savings=table["savings"].where(table.index > 50))
+    step = sl.StEP(privacy=privacy).fit(lacking, score, schema=nobody, goal=RULED_GOAL)
+    assert step.counts_ == ({"made_up": 2048} if pay == "once" else {})
+    lacks = following(PEOPLE).assign(savings=np.nan)
+    assert set(step.recourse(lacks).status["outcome"]) == {"missing_value"}
+
+
+def test_made_up_rows_have_what_follows_from_the_rest_of_them():
+    step = sl.StEP(privacy=sl.Budget(5, 1e-6))
+    step.fit(following(bank.table(600)), score, schema=RULED, goal=RULED_GOAL)
+    rows = step.space_.to_frame(step.reference_.values)
+    wanted = following(rows)
+    np.testing.assert_allclose(rows["burden"], wanted["burden"], atol=1.01e-3)
+    assert (rows["rank"] == np.where(rows["burden"] > 0.2, "low", "high")).all()
+
+
+def test_a_function_sees_made_up_rows_and_peoples_own_but_no_row_of_the_table():
+    def double(frame):
+        assert not np.isin(frame.select_dtypes("number").to_numpy(float), NUMBERS).any()
+        return 2 * frame["debt"]
+
+    schema = sl.Schema([*SCHEMA.features, sl.Derived("double", double)])
+    table = reference().assign(double=lambda rows: 2 * rows["debt"])
+    step = sl.StEP(privacy=sl.Budget(5, 1e-6), max_steps=4)
+    step.fit(table, score, schema=schema, goal=bank.GOAL)
+    people = PEOPLE.assign(double=2 * PEOPLE["debt"])
+    assert (step.recourse(people).final["outcome"] == "reached").any()
+    money = sl.Budget(5, 1e-6)
+    with pytest.raises(sl.errors.SchemaError, match="'double' is worked out by a function, which"):
+        sl.StEP(privacy=sl.PayPerDirection(money)).fit(table, score, schema=schema, goal=bank.GOAL)
+    assert money.statement.releases == 0
 
 
 def test_a_public_space_lists_the_levels_of_the_schema():

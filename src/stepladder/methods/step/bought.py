@@ -20,7 +20,7 @@ from stepladder.model.scorer import Scorer
 from stepladder.privacy import mechanism
 from stepladder.privacy.pay import Pay, PayOnce, PayPerDirection
 from stepladder.privacy.reference import RELEASES, Facts, Layout, facts, made_up, nearest_centre
-from stepladder.table.feature import Categorical
+from stepladder.table.feature import Categorical, Derived
 from stepladder.table.space import Floats, Space
 
 CENTRES, ROWS = 24, 2048
@@ -42,7 +42,7 @@ def box(space: Space) -> tuple[Floats, Floats]:
     """(columns,) the lowest and highest point within the declared ranges."""
     low, high = np.zeros(space.width), np.ones(space.width)
     for feature, (least, most) in zip(space.schema.features, ranges(space), strict=True):
-        if not isinstance(feature, Categorical):
+        if not isinstance(feature, Categorical | Derived):
             column = space.slices[feature.name].start
             low[column] = (least - space.center[column]) / space.scale[column]
             high[column] = (most - space.center[column]) / space.scale[column]
@@ -119,11 +119,13 @@ def _public(centres: Any, space: Space, paths: int) -> Floats:
 
 def _facts(pay: Pay, positives: Floats, scorer: Scorer, centres: int, random_state: int) -> Facts:
     """Facts about the positives: from the file that keeps them, or once they're paid for."""
-    file = None if pay.saved is None else File(pay.saved)
+    if pay.saved is None:
+        return _paid_for(pay, positives, scorer.space, centres, random_state)
+    file = File(pay.saved)
     made_for = {"schema": scorer.space.schema.rules.to_dict(), "goal": asdict(scorer.goal)}
-    if file is not None and file.exists():
+    if file.exists():
         return _found(pay, file, centres, made_for)
-    if file is not None and not os.access(file.parent, os.W_OK):
+    if not os.access(file.parent, os.W_OK):
         raise ResultError(
             f"A private reference set can't be saved as {str(file)!r}: the folder isn't there "
             "or can't be written to. Nothing was spent."
@@ -131,8 +133,7 @@ def _facts(pay: Pay, positives: Floats, scorer: Scorer, centres: int, random_sta
     found = replace(
         _paid_for(pay, positives, scorer.space, centres, random_state), made_for=made_for
     )
-    if file is not None:
-        found.save(file)
+    found.save(file)
     return found
 
 

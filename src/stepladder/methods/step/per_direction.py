@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stepladder.errors import BudgetError, ModelError, ParameterError
+from stepladder.errors import BudgetError, ModelError, ParameterError, SchemaError
 from stepladder.kernels.alpha import Unit
 from stepladder.methods.base import TOO_LATE, Answer, Question, ReferenceTable, standing
 from stepladder.methods.pace import Pace, TimeUpError
@@ -86,6 +86,7 @@ class PerDirection(Private):
 
     def learn(self, table: ReferenceTable) -> Reference:
         """Keep the positives where only noisy directions come out."""
+        _refuse_functions(table.space)
         of, positives = self.parameters, table.values[table.positive]
         kept = held(self.pay, positives, table.scorer, of.paths, of.random_state)
         return replace(self.reference(table.values[:0], table.space), held=kept)
@@ -342,6 +343,17 @@ class Enquiry:
     def heard(self, directions: Floats) -> Floats:
         """The same less the columns that don't stand out from the noise."""
         return np.where(np.abs(directions) > LOUD * self.noise, directions, 0.0)
+
+
+def _refuse_functions(space: Space) -> None:
+    """A function would be shown real positives; and a row could change what it says of others."""
+    for feature in space.schema.derived:
+        if feature.parsed is None:
+            raise SchemaError(
+                f"{feature.name!r} is worked out by a function, which PayPerDirection would have "
+                "to show reference rows to. Write it as a formula in text, or use "
+                "sl.PayOnce(budget)."
+            )
 
 
 def _held(reference: Reference) -> Held:
