@@ -30,7 +30,7 @@ FIRST, GROWTH = 64, 4
 ENOUGH = 32
 """How many targets a path needs before the asking stops."""
 
-MENDED = 16
+MENDED = 4
 """How many positives that break a requirement once projected are mended, of those asked about at a
 time for a person."""
 
