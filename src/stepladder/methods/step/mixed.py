@@ -100,7 +100,8 @@ def declared(space: Space, ranges: Floats) -> Tried:
 def _starts(each: Feasible, reference: Reference, scorer: Scorer) -> tuple[Floats, Floats]:
     """For each path the `TRIES` projected positives of its cluster nearest to meeting the goal.
 
-    A path whose cluster is empty has nowhere to start from: it's infinitely far from the goal.
+    In place of the last of them, the first path begins at the person's own row. A path whose
+    cluster is empty has nowhere else to start from: it's infinitely far from the goal.
     """
     shape = (-1, reference.slots, TRIES)
     rows, beyond = each.start.copy(), np.full(len(each), -np.inf)
@@ -118,6 +119,9 @@ def _starts(each: Feasible, reference: Reference, scorer: Scorer) -> tuple[Float
         best = order[:, np.arange(TRIES) % order.shape[1]]  # a small cluster's are tried again
         by_path[:, c] = np.take_along_axis(many, best[:, :, None], axis=1)
         by_path_beyond[:, c] = np.take_along_axis(found, best, axis=1)
+    own = each.take(slice(None, None, reference.slots * TRIES))
+    by_path[:, 0, -1] = own.repair(own.start)
+    by_path_beyond[:, 0, -1] = margins(own, by_path[:, 0, -1], scorer)
     return rows, beyond
 
 
@@ -137,20 +141,35 @@ def _tried(rows: Floats, space: Space) -> Tried:
 def _improved(
     rows: Floats, each: Feasible, tried: Tried, scorer: Scorer, pace: Pace
 ) -> tuple[Floats, Floats]:
-    """Each row with the one value changed that helps most, and how far it then is from the goal."""
+    """Each row with the one value changed that helps most, and how far it then is from the goal.
+
+    Beside the values `tried`, each of their features may go back to the person's own value, and to
+    either end of what may be asked of them.
+    """
     better, gained = rows.copy(), np.full(len(rows), -np.inf)
-    features: NDArray[np.intp] = np.array([f for f, _ in tried], dtype=np.intp)
+    shared: NDArray[np.intp] = np.array([f for f, _ in tried], dtype=np.intp)
+    personal = np.tile(np.unique(shared), 3)
+    features = np.concatenate([shared, personal])
     values = np.array([value for _, value in tried])
-    for start in range(0, len(rows), max(1, AT_ONCE // len(tried))):
+    size = max(1, AT_ONCE // len(features))
+    for start in range(0, len(rows), size):
         if pace.expired:
             break
-        part = slice(start, start + max(1, AT_ONCE // len(tried)))
-        many = np.repeat(rows[part][:, None], len(tried), axis=1)
-        many[:, np.arange(len(tried)), features] = values
-        own = each.take(part)
-        own = own.take(np.repeat(np.arange(len(own)), len(tried)))
+        part = slice(start, start + size)
+        own, count = each.take(part), len(features)
+        many = np.repeat(rows[part][:, None], count, axis=1)
+        many[:, np.arange(len(shared)), shared] = values
+        many[:, np.arange(len(shared), count), personal] = _own_values(own, np.unique(shared))
+        own = own.take(np.repeat(np.arange(len(own)), count))
         many = own.repair(many.reshape(-1, rows.shape[1]))
-        found = margins(own, many, scorer).reshape(-1, len(tried))
+        found = margins(own, many, scorer).reshape(-1, count)
         best = np.arange(len(found)), found.argmax(axis=1)
         better[part], gained[part] = many.reshape(*found.shape, -1)[best], found[best]
     return better, gained
+
+
+def _own_values(own: Feasible, features: NDArray[np.intp]) -> Floats:
+    """(n, 3 · features) what people have, and the ends of what may be asked of them, if any."""
+    start, (lower, upper) = own.start, own.asked
+    ends = [np.where(np.isfinite(side), side, start)[:, features] for side in (lower, upper)]
+    return np.concatenate([start[:, features], *ends], axis=1)
