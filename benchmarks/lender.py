@@ -7,7 +7,7 @@ follows the ltv, the payment the rate, and the housing ratio the payment: a chai
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,7 @@ REQUIRE = ["housing_ratio <= total_ratio", "months_employed <= (age - 16) * 12"]
 POLICY = ["ltv <= 0.95"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Terms:
     """What the lender's schema says in numbers, so that a check by hand needs no schema."""
 
@@ -124,27 +124,23 @@ def _derived() -> list[Any]:
 # ---- the table --------------------------------------------------------------------------------
 
 
-def worked_out(rows: pd.DataFrame) -> pd.DataFrame:
-    """What the formulas say of rows as they stand, unrounded: plain pandas, no Stepladder."""
-    above, well_above = rows["ltv"] > 0.6, rows["ltv"] > 0.8
-    monthly = rows["rate"] / 1200
-    return pd.DataFrame(
-        {
-            "ltv": rows["loan"] / rows["price"],
-            "rate": rows["base_rate"] + 0.25 * above + 0.35 * well_above,
-            "payment": rows["loan"] * monthly / (1 - (1 + monthly) ** -rows["term"]),
-            "housing_ratio": rows["payment"] / rows["income"],
-            "total_debt": rows["card"] + rows["car"] + rows["loan"],
-        },
-        index=rows.index,
-    )
+BY_HAND: dict[str, Callable[[pd.DataFrame], pd.Series[float]]] = {
+    "ltv": lambda rows: rows["loan"] / rows["price"],
+    "rate": lambda rows: rows["base_rate"] + 0.25 * (rows["ltv"] > 0.6) + 0.35 * (rows["ltv"] > 0.8),
+    "payment": lambda rows: (
+        rows["loan"] * (rows["rate"] / 1200) / (1 - (1 + rows["rate"] / 1200) ** -rows["term"])
+    ),
+    "housing_ratio": lambda rows: rows["payment"] / rows["income"],
+    "total_debt": lambda rows: rows["card"] + rows["car"] + rows["loan"],
+}
+"""The formulas once more, in plain pandas."""
 
 
 def filled(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with all that is derived, one after the other, as each is rounded."""
-    rows = rows.assign(**dict.fromkeys(FORMULAS, 0.0))
-    for name, (_, decimals) in FORMULAS.items():
-        rows[name] = worked_out(rows)[name].round(decimals)
+    rows = rows.copy()
+    for name, worked_out in BY_HAND.items():
+        rows[name] = worked_out(rows).round(FORMULAS[name][1])
     return rows
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import lender
 import numpy as np
 import pandas as pd
-from lender import LENDER, Terms, worked_out
+from lender import BY_HAND, LENDER, Terms
 
 LOWEST = {"income": 0, "loan": 1000, "term": 60, "card": 0, "car": 0, "total_ratio": 0}
 HIGHEST = {"term": 360}
@@ -54,6 +54,11 @@ def months(today: pd.DataFrame, rows: pd.DataFrame) -> pd.Series[float]:
     return pd.DataFrame(each, index=rows.index).max(axis=1)
 
 
+def worked_out(rows: pd.DataFrame) -> pd.DataFrame:
+    """What the formulas say of rows as they stand, unrounded."""
+    return pd.DataFrame({name: by_hand(rows) for name, by_hand in BY_HAND.items()})
+
+
 def off(today: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """By how much each derived value differs from its formula, today's difference carried along.
 
@@ -68,15 +73,20 @@ def completed(today: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with their age and all that is derived as they follow from the rest."""
     rows = rows.assign(age=today["age"] + (months(today, rows) // 12).astype(today["age"].dtype))
     before = worked_out(today)
-    for name, (_, decimals) in lender.FORMULAS.items():
-        now = worked_out(rows)[name]
-        carried = (now + (today[name] - before[name])).round(decimals)
+    for name, by_hand in BY_HAND.items():
+        now = by_hand(rows)
+        carried = (now + (today[name] - before[name])).round(lender.FORMULAS[name][1])
         rows[name] = carried.where(now != before[name], today[name])
     return rows
 
 
-def broken(today: pd.DataFrame, rows: pd.DataFrame, terms: Terms = LENDER) -> pd.DataFrame:
-    """Which rules rows break: a column for each, and a row for each of `rows` and `today`."""
+def broken(
+    today: pd.DataFrame, rows: pd.DataFrame, terms: Terms = LENDER, tolerance: float = 0.0
+) -> pd.DataFrame:
+    """Which rules rows break: a column for each, and a row for each of `rows` and `today`.
+
+    A derived value may be off by `tolerance` of itself, beyond rounding.
+    """
     now, then = ranked(today), ranked(rows[today.columns])
     wrong = dict[str, "pd.Series[bool]"]()
     for name in terms.never:
@@ -105,8 +115,8 @@ def broken(today: pd.DataFrame, rows: pd.DataFrame, terms: Terms = LENDER) -> pd
         wrong[name] = pd.Series([not _gets_to(hops, *pair) for pair in pairs], index=rows.index)
     wrong["age"] = rows["age"] != today["age"] + months(today, rows) // 12
     apart = off(today, rows)
-    for name in lender.FORMULAS:
-        wrong[name] = ~(apart[name] <= 0.5 + 1e-6)
+    for name, (_, decimals) in lender.FORMULAS.items():
+        wrong[name] = ~(apart[name] <= 0.5 + 1e-6 + tolerance * then[name].abs() * 10**decimals)
     for rule, excess in {
         LINKS[-2]: [part["housing_ratio"] - part["total_ratio"] for part in (now, then)],
         LINKS[-1]: [part["months_employed"] - (part["age"] - 16) * 12 for part in (now, then)],
@@ -116,26 +126,29 @@ def broken(today: pd.DataFrame, rows: pd.DataFrame, terms: Terms = LENDER) -> pd
     return pd.DataFrame(wrong, index=rows.index)
 
 
-def ill_stepped(paths: pd.DataFrame) -> pd.DataFrame:
-    """Which rows of paths, as `Recourse.paths` has them, are no single step from the one before."""
+def ill_stepped(today: pd.DataFrame, paths: pd.DataFrame) -> pd.DataFrame:
+    """Which rows of paths, as `Recourse.paths` has them, are no step from the row before.
+
+    The first has to be the person's own; today has one row for each of them.
+    """
     keys = [paths["person"], paths["path"]]
-    earlier = paths.groupby(keys, sort=False).shift()
-    first, wrong = paths["step"] == 0, {}
+    own = ranked(paths[today.columns])
+    earlier, first = own.groupby(keys, sort=False).shift(), paths["step"] == 0
+    wrong = {"own row": first & (own != ranked(today)).any(axis=1)}
     for name, hops in HOPS.items():
-        pairs = zip(earlier[name], paths[name], first, strict=True)
-        wrong[f"{name} hop"] = [
-            not (begun or here == there or there in hops[here]) for here, there, begun in pairs
-        ]
-    moved = paths[list(AT_ONCE)].ne(earlier[list(AT_ONCE)]) & ~first.to_numpy()[:, None]
+        pairs = zip(earlier[name], own[name], first, strict=True)
+        wrong[f"{name} hop"] = pd.Series(
+            [not (begun or here == there or there in hops[here]) for here, there, begun in pairs],
+            index=paths.index,
+        )
     for name in AT_ONCE:
-        wrong[f"{name} at once"] = moved[name].groupby(keys).cumsum().gt(1) & moved[name]
-    found = pd.DataFrame(wrong, index=paths.index)
-    chosen = ranked(paths[["income", "loan", "term", "card", "car", "total_ratio", "education"]])
-    ends = chosen.groupby(keys, sort=False).transform("last")
-    starts = chosen.groupby(keys, sort=False).transform("first")
-    back = (chosen - chosen.groupby(keys, sort=False).shift()) * np.sign(ends - starts) < 0
-    found["undone"] = back.any(axis=1)
-    return found
+        moved = (own[name] != earlier[name]) & ~first
+        wrong[f"{name} at once"] = moved & (moved.groupby(keys, sort=False).cumsum() > 1)
+    numbers = own[[*UP, *DOWN, "term"]]
+    by_path = numbers.groupby(keys, sort=False)
+    way = np.sign(by_path.transform("last") - by_path.transform("first"))
+    wrong["undone"] = ((numbers - by_path.shift()) * way < 0).any(axis=1)
+    return pd.DataFrame(wrong, index=paths.index)
 
 
 def _gets_to(hops: dict[str, set[str]], here: str, there: str) -> bool:
