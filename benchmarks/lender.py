@@ -28,7 +28,7 @@ FORMULAS = {
     "total_debt": ("card + car + loan", 0),
 }
 REQUIRE = ["housing_ratio <= total_ratio", "months_employed <= (age - 16) * 12"]
-POLICY = ["ltv <= 0.95"]
+POLICY = ("ltv <= 0.95",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +69,19 @@ def underived(terms: Terms = LENDER) -> sl.Schema:
 
 
 def _chosen(terms: Terms) -> list[Any]:
-    amounts = {name: {"multiple": step} for name, step in terms.multiples.items()}
+    step = terms.multiples
     features = [
         sl.Numeric("age", integer=True, change="time"),
         sl.Numeric("price"),
         sl.Numeric("base_rate"),
         sl.Categorical("region", levels=["north", "south"]),
         sl.Numeric(
-            "income", bounds=(0, None), change="increase", reach="30%", months=6, **amounts["income"]
+            "income",
+            bounds=(0, None),
+            change="increase",
+            reach="30%",
+            months=6,
+            multiple=step["income"],
         ),
         sl.Numeric(
             "loan",
@@ -84,11 +89,11 @@ def _chosen(terms: Terms) -> list[Any]:
             change="decrease",
             at_once=True,
             difficulty=0.5,
-            **amounts["loan"],
+            multiple=step["loan"],
         ),
-        sl.Numeric("term", bounds=(60, 360), at_once=True, **amounts["term"]),
-        sl.Numeric("card", bounds=(0, None), change="decrease", months=3, **amounts["card"]),
-        sl.Numeric("car", bounds=(0, None), change="decrease", months=3, **amounts["car"]),
+        sl.Numeric("term", bounds=(60, 360), at_once=True, multiple=step["term"]),
+        sl.Numeric("card", bounds=(0, None), change="decrease", months=3, multiple=step["card"]),
+        sl.Numeric("car", bounds=(0, None), change="decrease", months=3, multiple=step["car"]),
         sl.Numeric("total_ratio", bounds=(0, None), decimals=3, change="decrease"),
         sl.Numeric("months_employed", integer=True, change="increase", reach=36, months_each=1),
         sl.Ordinal("education", levels=EDUCATION, change="increase", months_each=24),
@@ -118,7 +123,9 @@ def _never(feature: Any) -> Any:
 
 
 def _derived() -> list[Any]:
-    return [sl.Derived(name, text, decimals=decimals) for name, (text, decimals) in FORMULAS.items()]
+    return [
+        sl.Derived(name, text, decimals=decimals) for name, (text, decimals) in FORMULAS.items()
+    ]
 
 
 # ---- the table --------------------------------------------------------------------------------
@@ -126,7 +133,9 @@ def _derived() -> list[Any]:
 
 BY_HAND: dict[str, Callable[[pd.DataFrame], pd.Series[float]]] = {
     "ltv": lambda rows: rows["loan"] / rows["price"],
-    "rate": lambda rows: rows["base_rate"] + 0.25 * (rows["ltv"] > 0.6) + 0.35 * (rows["ltv"] > 0.8),
+    "rate": lambda rows: (
+        rows["base_rate"] + 0.25 * (rows["ltv"] > 0.6) + 0.35 * (rows["ltv"] > 0.8)
+    ),
     "payment": lambda rows: (
         rows["loan"] * (rows["rate"] / 1200) / (1 - (1 + rows["rate"] / 1200) ** -rows["term"])
     ),

@@ -104,7 +104,9 @@ def broken(
         wrong[f"{name} multiple"] = moved[name] & (then[name] % step != 0)
     for name in ("total_ratio", "months_employed"):
         digits = 3 if name == "total_ratio" else 0
-        wrong[f"{name} round"] = moved[name] & ((then[name].round(digits) - then[name]).abs() > DUST)
+        wrong[f"{name} round"] = moved[name] & (
+            (then[name].round(digits) - then[name]).abs() > DUST
+        )
     for name, share in REACH.items():
         far = (then[name] - now[name]).abs() - share * now[name].abs()
         wrong[f"{name} reach"] = far > DUST * now[name].abs()
@@ -114,9 +116,9 @@ def broken(
         pairs = zip(today[name], rows[name], strict=True)
         wrong[name] = pd.Series([not _gets_to(hops, *pair) for pair in pairs], index=rows.index)
     wrong["age"] = rows["age"] != today["age"] + months(today, rows) // 12
-    apart = off(today, rows)
+    differs = off(today, rows)
     for name, (_, decimals) in lender.FORMULAS.items():
-        wrong[name] = ~(apart[name] <= 0.5 + 1e-6 + tolerance * then[name].abs() * 10**decimals)
+        wrong[name] = ~(differs[name] <= 0.5 + 1e-6 + tolerance * then[name].abs() * 10**decimals)
     for rule, excess in {
         LINKS[-2]: [part["housing_ratio"] - part["total_ratio"] for part in (now, then)],
         LINKS[-1]: [part["months_employed"] - (part["age"] - 16) * 12 for part in (now, then)],

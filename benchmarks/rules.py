@@ -28,7 +28,7 @@ import lender_check
 import numpy as np
 import pandas as pd
 from lender import LENDER, MODELS, SMALL, Terms
-from rules_page import rendered
+from rules_page import filled
 
 import stepladder as sl
 
@@ -98,9 +98,13 @@ def todays(people: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def kept(kind: str, people: int) -> Figures:
-    """What is wrong with everything that is returned: by hand, row by row."""
+    """What is wrong with everything that is returned, if anything is."""
     case = turned_down(kind, people)
-    result = fitted(case, lender.schema()).recourse(case.people)
+    return judged(case, fitted(case, lender.schema()).recourse(case.people))
+
+
+def judged(case: Case, result: sl.Recourse) -> Figures:
+    """What is wrong with a result, row by row, by rules written out by hand."""
     rows, ends = result.paths, result.final
     today = todays(case.people, rows)
     broken = lender_check.broken(today, rows)
@@ -128,7 +132,11 @@ def kept(kind: str, people: int) -> Figures:
 
 def undeclared(kind: str, people: int) -> Figures:
     """How many routes don't hang together when the links aren't declared."""
-    case = turned_down(kind, people)
+    return free(turned_down(kind, people))
+
+
+def free(case: Case) -> Figures:
+    """What comes of a case when everything that is derived is a number like any other."""
     ends = fitted(case, lender.undeclared()).recourse(case.people).final
     ends = ends[ends["outcome"] == "reached"]
     broken = lender_check.broken(todays(case.people, ends), ends, tolerance=NOTICED)
@@ -172,6 +180,7 @@ def compared(case: Case) -> Figures:
     columns = list(case.train.columns)
     listed = set(map(tuple, everything[["person", *columns]].to_numpy()))
     return {
+        "threshold": case.threshold,
         "people": len(case.people),
         "listed": len(allowed),
         "allowed": int(allowed.sum()),
@@ -273,7 +282,7 @@ def _model_work(step: sl.StEP, asked: list[pd.DataFrame]) -> dict[str, float]:
 
 # ---- the run ----------------------------------------------------------------------------------
 
-PARTS: dict[str, Callable[[str, int], Figures]] = {
+PARTS: dict[str, Callable[[str, int], Any]] = {
     "kept": kept,
     "undeclared": undeclared,
     "brute": brute,
@@ -281,7 +290,7 @@ PARTS: dict[str, Callable[[str, int], Figures]] = {
 }
 
 
-def run(people: int, only: str | None) -> Iterator[tuple[str, str, Figures]]:
+def run(people: int, only: str | None) -> Iterator[tuple[str, str, Any]]:
     """The figures of each part for each kind of model, as they are measured."""
     for part, measure in PARTS.items():
         for kind in MODELS:
@@ -298,11 +307,13 @@ def faults(figures: Figures) -> list[str]:
         for name in ("inconsistent", "other_rules", "wrong_steps", "wrong_scores", "wrong_ends"):
             if own[name]:
                 found.append(f"{kind}: {name} {own[name]} of {own['rows']} rows")
-    for kind, own in figures.get("brute", {}).items():
-        if own["missed"]:
-            found.append(f"{kind}: brute force finds routes for {len(own['missed'])} more people")
-        if own["ends_not_listed"]:
-            found.append(f"{kind}: {own['ends_not_listed']} ends aren't among all that there is")
+    for kind, each in figures.get("brute", {}).items():
+        for own in each:
+            what = f"{kind}, a goal of {own['threshold']:g}"
+            if own["missed"]:
+                found.append(f"{what}: brute force finds routes for {len(own['missed'])} more")
+            if own["ends_not_listed"]:
+                found.append(f"{what}: {own['ends_not_listed']} ends are none that there are")
     return found
 
 
@@ -314,7 +325,7 @@ def main() -> None:
     given = parser.parse_args()
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     if given.what == "page":
-        PAGE.write_text(rendered(figures))
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), figures), encoding="utf-8")
         return
     for part, kind, own in run(given.people, given.only):
         figures.setdefault(part, {})[kind] = own
