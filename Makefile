@@ -12,7 +12,7 @@ export STEPLADDER_DATA := $(abspath $(STEPLADDER_DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-privacy \
+.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-privacy bench-rules \
   audit-privacy mutants docs pictures dist clean clean-env
 
 help: ## list the targets
@@ -70,6 +70,10 @@ bench: $(STAMP) ## every table of the paper in small: a few minutes, ends with t
 bench-privacy: $(STAMP) ## what privacy costs, both ways of paying, on six tasks: an hour or two, resumable
 	$(BIN)/python benchmarks/privacy.py run
 	$(BIN)/python benchmarks/privacy.py page
+
+bench-rules: $(STAMP) ## rules on a lender's table: kept, against brute force, and what they cost: some minutes
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/rules.py run
+	$(BIN)/python benchmarks/rules.py page
 
 audit-privacy: $(STAMP) ## attack both ways of paying, and a broken mechanism: some minutes
 	$(BIN)/python benchmarks/privacy_audit.py
