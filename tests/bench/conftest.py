@@ -18,7 +18,7 @@ def spec() -> Spec:
         "goal": 0.9,
         "methods": [
             {"label": "step", "method": "step"},
-            {"label": "published", "method": "step.published", "settings": {"paths": 2}},
+            {"label": "face", "method": "face", "settings": {"paths": 2}},
             {"label": "impossible", "method": "step", "settings": {"paths": 100000}, "seeds": 1}
         ]}"""
     )

@@ -83,6 +83,49 @@ def test_what_holds_and_what_does_not(rows, holds):
     assert judge.valid(result([rows]), SCORER).tolist() == [[holds]]
 
 
+LINKED = sl.Schema(
+    [
+        sl.Numeric("loan", change="decrease", multiple=10),
+        sl.Numeric("price", change="never"),
+        sl.Derived("ratio", "loan / price", decimals=2),
+        sl.Categorical("account", levels=["none", "basic", "plus"], not_to=["none"]),
+    ],
+    require=["ratio >= 0.5"],
+)
+LOANS = pd.DataFrame(
+    {
+        "loan": [93.0, 80.0, 60.0],
+        "price": [100.0, 100.0, 100.0],
+        "ratio": [0.93, 0.8, 0.6],
+        "account": ["none", "basic", "plus"],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("end", "holds"),
+    [
+        ([60.0, 100.0, 0.6, 1.0], True),
+        ([93.0, 100.0, 0.93, 1.0], True),  # their own loan needn't be a multiple
+        ([60.0, 100.0, 0.93, 1.0], True),  # the ratio follows, whatever a method makes of it
+        ([40.0, 100.0, 0.4, 1.0], False),  # below what is required
+        ([60.0, 100.0, 0.6, 0.0], False),  # nobody closes their account
+        ([70.0, 100.0, 0.6, 2.0], False),  # the ratio is 0.7 then, which isn't accepted
+    ],
+)
+def test_what_follows_requirements_and_moves_are_judged(end, holds):
+    def accepts(frame: pd.DataFrame) -> np.ndarray:
+        return ((frame["ratio"] <= 0.6) | (frame["loan"] == 93)).to_numpy(float)
+
+    space = sl.Space.fit(LINKED, LOANS)
+    values = np.array([[93.0, 100.0, 0.93, 2.0], end])
+    path = Path(Outcome.REACHED, "", values, space.to_points(values), np.ones(2))
+    made = replace(
+        result(), space=space, template=Template.of(LOANS), people=np.arange(1), routes=[[path]]
+    )
+    assert judge.valid(made, Scorer(accepts, space, sl.Goal(0.5))).tolist() == [[holds]]
+
+
 def test_a_path_that_claims_nothing_is_not_valid():
     claimed = result([[TODAY, [30.0, 2.0, 40.0]]], outcome=Outcome.STALLED)
     assert not judge.valid(claimed, SCORER).any()

@@ -64,7 +64,8 @@ def test_a_run_gives_a_row_for_each_person_and_says_how_it_went(spec, undisturbe
     assert (worked["peak_mib"] > 50).all()
     assert (worked["seconds"] > 0).all()
     assert "numpy" in json.loads(worked["versions"].iloc[0])
-    assert json.loads(worked["settings"].iloc[0])["method"].startswith("StEP")
+    settings = [json.loads(text)["method"] for text in worked.sort_values("method")["settings"]]
+    assert settings == ["FACE", "FACE", "StEP", "StEP"]
     ours = results.rows[results.rows["method"] == "step"]
     assert (ours["success"] == ours["valid_success"]).all()
     assert (ours["least_distance"] > 0).all()
@@ -87,7 +88,7 @@ def test_a_changed_setting_makes_only_its_own_cells_stale(spec, undisturbed, tmp
     ]
     watch = Notes()
     changed = spec.model_copy(update={"methods": tuple(entries)})
-    run(changed, copied, jobs=2, only=["*/*/step", "*/*/published"], watch=watch)
+    run(changed, copied, jobs=2, only=["*/*/step", "*/*/face"], watch=watch)
     assert {cell.method for cell, _ in watch.cells} == {"step"}
     assert len(Results(copied).cells) == 5
 
@@ -99,10 +100,10 @@ def test_a_process_that_dies_fails_the_cell_it_was_at_and_the_rest_goes_on(spec,
                 os.kill(child.pid, signal.SIGKILL)
 
     watch = Notes(kill)
-    run(spec, tmp_path, jobs=1, only=["*/*/step", "*/*/published"], watch=watch)
+    run(spec, tmp_path, jobs=1, only=["*/*/step", "*/*/face"], watch=watch)
     errors = {cell: error for cell, error in watch.cells if error}
     assert len(watch.cells) == 4
-    assert list(errors) == [Cell("mortgage", "logistic_regression", "published", 0)]
+    assert list(errors) == [Cell("mortgage", "logistic_regression", "face", 0)]
     assert "ended by signal 9 while running mortgage" in next(iter(errors.values()))
     assert len(rows_of(tmp_path)) == 3 * 12
 

@@ -803,3 +803,18 @@ def test_a_column_of_gaps_is_refused_by_name():
 def test_numbers_too_large_to_be_squared_are_refused():
     with pytest.raises(NotFiniteError, match=r"'income' holds 2e\+300, too large"):
         sl.Space.fit(small_schema(), small().assign(income=[1e300, 2e300, 3.0, 4.0]))
+
+
+def test_whole_numbers_are_shown_whole_whatever_they_are_multiples_of():
+    schema = sl.Schema(
+        [
+            sl.Numeric("income", integer=True, multiple=50),
+            sl.Numeric("rate", multiple=0.5),
+            sl.Derived("double", "2 * income", integer=True),
+        ]
+    )
+    frame = pd.DataFrame({"income": [120, 150], "rate": [1.0, 2.5], "double": [240, 300]})
+    space = sl.Space.fit(schema, frame)
+    shown = [space.shown(f, value) for f, value in enumerate(space.read(frame)[0])]
+    assert shown == [120, 1.0, 240]
+    assert [type(value) for value in shown] == [int, float, int]

@@ -569,4 +569,4 @@ def test_the_rules_of_a_schema_are_told_in_words():
         ),
         ("half", "half", "worked out", "with others", "from age / 2"),
     )
-    assert table.note == "Every row keeps: age >= half; age < 99."
+    assert table.note == "Every row keeps: age ≥ half; age < 99."

