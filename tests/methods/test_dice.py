@@ -173,8 +173,9 @@ def test_random_sampling_on_arrays_finds_the_very_rows_that_dice_ml_finds(made, 
             vary, low, high = np.arange(len(start)), *declared.ends
         else:
             vary, low, high = method._permitted(person)
-        found = method._sampled(start, vary, low, high, i, method.scorer_)
-        ours = library.sparser(declared, found, start, data.reach, method._meets(method.scorer_))
+        meets = method._meets(person, method.scorer_)
+        found = method._sampled(start, vary, low, high, i, meets)
+        ours = library.sparser(declared, found, start, data.reach, meets)
         moved += int((ours != found).sum())
         whole = declared.decimals == 0
         limits = {

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
+from tests.contract import ruled as contract
 from tests.methods import bank
 from tests.methods.cases import Case, cases
 
@@ -185,6 +186,181 @@ def asked(*accepted: dict, locked: tuple[str, ...] = (), **options: int) -> why.
 )
 def test_what_would_have_to_give_is_said_plainly(other, locked, said):
     assert str(asked(other, locked=locked)) == f"{NO_ROUTE} There would be one {said}."
+
+
+# ---- every other rule -------------------------------------------------------------------------
+
+RULED = sl.Schema(
+    [
+        sl.Derived("ratio", "loan / price", decimals=2),
+        sl.Numeric("income", integer=True, reach="30%", unit="$ a month"),
+        sl.Numeric("loan", multiple=10, unit="$"),
+        sl.Numeric("price", change="never"),
+        sl.Categorical("account", levels=["none", "basic", "plus"], not_to=["plus"]),
+        sl.Ordinal("grade", levels=[1, 2, 3, 4], moves={1: [], 2: [3]}),
+        sl.Numeric("age", change="time"),
+        sl.Numeric("savings", integer=True, months=30),
+    ],
+    require=["savings <= 400", "loan <= price"],
+)
+NOW = {
+    "income": 1000.0,
+    "loan": 300.0,
+    "price": 400.0,
+    "account": "none",
+    "grade": 2,
+    "age": 30.0,
+    "savings": 100.0,
+}
+POLICY = sl.Goal(policy=["ratio <= 0.9"])
+
+
+def ruled(
+    today: dict, *others: dict, blind: tuple[str, ...] = ("age",), **settings: object
+) -> tuple[sl.StEP, pd.DataFrame]:
+    """A method by which only these others are accepted, and the row of somebody today.
+
+    The model is `blind` to some of it.
+    """
+    rows = pd.DataFrame([{**NOW, **other} for other in ({}, *others)])
+    varied = {name: [0.0, 9.0] for name in ("income", "loan", "age", "savings")}
+    varied = pd.concat([rows[:1]] * 2).assign(**varied, grade=[1, 4])
+    train = pd.concat([rows, varied], ignore_index=True)
+    train["ratio"] = (train["loan"] / train["price"]).round(2)
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        rows = frame[seen].to_dict("records")
+        return np.array([float(row in yes) for row in rows])
+
+    seen = [name for name in NOW if name not in blind]
+    yes = [{name: {**NOW, **other}[name] for name in seen} for other in others]
+    step = sl.StEP(1, **settings)  # type: ignore[arg-type]
+    step.fit(train, model, schema=RULED, goal=POLICY)
+    person = pd.DataFrame([{**NOW, **today}])
+    return step, person.assign(ratio=(person["loan"] / person["price"]).round(2))
+
+
+@pytest.mark.parametrize(
+    ("today", "other", "settings", "said"),
+    [
+        ({}, {"income": 1500.0}, {}, "if income could go further from today's value"),
+        ({}, {"account": "plus"}, {}, "if account could move to other levels"),
+        ({"grade": 1}, {"grade": 3}, {}, "if grade could move to other levels"),
+        ({}, {"savings": 500.0}, {}, "if “savings <= 400” weren't required"),
+        (
+            {},
+            {"savings": 500.0, "income": 1500.0},
+            {},
+            "if income could go further from today's value, and if “savings <= 400” weren't "
+            "required",
+        ),
+        (
+            {},
+            {"loan": 370.0, "price": 600.0},
+            {"blind": ("age", "price")},
+            "\n- if “ratio <= 0.9” weren't needed for a yes, or\n- with price other than 400",
+        ),
+        (
+            {},
+            {"income": 1100.0, "loan": 200.0},
+            {"max_changes": 1},
+            "if more than 1 thing could change",
+        ),
+        ({"savings": np.nan}, {"savings": 200.0}, {}, "if savings could be filled in"),
+        ({}, {"price": 500.0}, {}, "with price other than 400"),
+    ],
+)
+def test_every_kind_of_rule_is_named_if_it_is_in_the_way(today, other, settings, said):
+    step, person = ruled(today, other, **settings)
+    assert step.recourse(person).status["outcome"][0] == "unreachable"
+    one = "one" if said.startswith("\n") else "one "
+    assert str(why_not(step, person)) == f"{NO_ROUTE} There would be {one}{said}."
+
+
+def test_a_rule_that_is_not_in_the_way_is_not_named():
+    step, person = ruled({}, {"income": 1100.0, "loan": 200.0})
+    assert str(why_not(step, person)) == "There is a route already."
+    assert "loan" not in str(why_not(step, person, locked=["income"]))
+
+
+def opened(schema: sl.Schema, goal: sl.Goal, opening: why.Opening) -> tuple[sl.Schema, sl.Goal]:
+    """A schema and a goal without some rules, by hand."""
+    features = {feature.name: feature for feature in schema.features}
+    require, policy = list(schema.require), list(goal.policy)
+    for rule in opening.rules:
+        if rule.kind == "required":
+            require.remove(rule.text)
+        elif rule.kind == "policy":
+            policy.remove(rule.text)
+        elif rule.feature is not None:
+            old = features[rule.feature.name]
+            bounds = getattr(old, "bounds", (None, None))
+            features[old.name] = old.but(
+                **{
+                    "never": {"change": "any", "fill": True},
+                    "gap": {"fill": True},
+                    "reach": {"reach": None},
+                    "moves": {"moves": None, "not_to": ()},
+                    "fall": {"change": "any"},
+                    "rise": {"change": "any"},
+                    "below": {"bounds": (None, bounds[1])},
+                    "above": {"bounds": (bounds[0], None)},
+                }.get(rule.kind, {})
+            )
+    return sl.Schema(features.values(), require), replace(goal, policy=tuple(policy))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_what_is_named_opens_a_route_once_it_is_relaxed(data):
+    """Random people and a model that accepts a few rows alone, under all rules at once."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    table = contract.table(40, seed=int(rng.integers(1000)))
+    wanted = table.iloc[rng.choice(len(table), data.draw(st.integers(1, 4)), replace=False)]
+    names = ["loan", "income", "account", "studies", "savings", "price"]
+    seen = data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+    yes = {tuple(row) for row in wanted[seen].to_numpy(object).tolist()}
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        return np.array([float(tuple(row) in yes) for row in frame[seen].to_numpy(object).tolist()])
+
+    schema, goal = (
+        contract.SCHEMA,
+        sl.Goal(policy=data.draw(st.sampled_from([(), ("ltv <= 0.7",)]))),
+    )
+    assume((model(table).astype(bool) & (~(table["ltv"] > 0.7) | (not goal.policy))).any())
+    most = data.draw(st.sampled_from([None, None, 1, 2]))
+    locked = data.draw(st.lists(st.sampled_from(contract.CHOSEN), max_size=2, unique=True))
+    own = {"income": (None, 60)} if data.draw(st.booleans()) else {}
+
+    def fitted(schema: sl.Schema, goal: sl.Goal, most: int | None) -> sl.StEP:
+        return sl.StEP(1, max_changes=most, max_steps=500).fit(
+            table, model, schema=schema, goal=goal
+        )
+
+    step, people = fitted(schema, goal, most), contract.table(6, seed=int(rng.integers(1000)))
+    limits = dict.fromkeys(people.index, own)
+    status = step.recourse(people, locked=locked, limits=limits).status
+    for person in status.loc[status["outcome"] == "unreachable", "person"][:2]:
+        row = people.loc[[person]]
+        for opening in why_not(step, row, locked=locked, limits=own, most_rows=20_000).openings:
+            kinds = {rule.kind.value: rule for rule in opening.rules}
+            freed = {r.feature.name for r in opening.rules if r.feature is not None}
+            relaxed = fitted(*opened(schema, goal, opening), None if "changes" in kinds else most)
+            unlocked = {
+                r.feature.name for r in opening.rules if r.kind in ("locked", "never") and r.feature
+            }
+            unlimited = {
+                r.feature.name
+                for r in opening.rules
+                if r.kind in ("limited", "never") and r.feature
+            }
+            result = relaxed.recourse(
+                row,
+                locked=[name for name in locked if name not in unlocked],
+                limits={person: {n: ends for n, ends in own.items() if n not in unlimited}},
+            )
+            assert result.status["outcome"][0] in ("reached", "step_limit"), (str(opening), freed)
 
 
 def test_two_ways_are_listed_and_the_softer_rule_comes_first():
