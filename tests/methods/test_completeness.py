@@ -24,13 +24,15 @@ AMPLE = 3000
 
 
 @st.composite
-def methods(draw: st.DrawFn, most_paths: int, max_changes: int | None = None) -> sl.StEP:
+def methods(
+    draw: st.DrawFn, most_paths: int, max_changes: int | None = None, steps: int = AMPLE
+) -> sl.StEP:
     """Any setting of the default method."""
     weights = {"f0": draw(st.sampled_from([0.2, 5.0]))}
     return sl.StEP(
         paths=draw(st.integers(1, min(4, most_paths))),
         step_size=draw(st.sampled_from([0.2, 1.0, 1.0, 4.0])),
-        max_steps=AMPLE,
+        max_steps=steps,
         alpha=draw(
             st.sampled_from(
                 [sl.Volcano(2, 0.5), sl.Volcano(2, 0.5), sl.Sloped(1.5), sl.Power(2), sl.Unit()]

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.methods.cases import Case, differ
 from tests.methods.ruled import ruled_cases
-from tests.methods.test_completeness import Paths, each_path, methods
+from tests.methods.test_completeness import AMPLE, Paths, each_path, methods
 
 import stepladder as sl
 from stepladder.errors import TableWarning
@@ -33,6 +35,12 @@ def asked(case: Case, step: sl.StEP) -> sl.Recourse:
     return step.recourse(case.people, locked=case.locked, limits=case.limits)
 
 
+def own_rules(case: Case, person: int) -> dict[str, Any]:
+    """What one person has locked, and their limits, as the library takes it."""
+    locked = case.locked.get(person, ()) if isinstance(case.locked, dict) else case.locked
+    return {"locked": locked, "limits": {person: case.limits.get(person, {})}}
+
+
 def valid_people(case: Case) -> list[int]:
     return [i for i in range(len(case.people)) if i not in case.invalid]
 
@@ -43,9 +51,7 @@ def assert_every_row_keeps_every_rule(case: Case, result: sl.Recourse, paths: Pa
         mine = rows[(result.paths["person"] == person).to_numpy()]
         assert case.broken_rules(person, mine) == []
         own = case.people.iloc[[person]]
-        locked = case.locked.get(person, ()) if isinstance(case.locked, dict) else case.locked
-        limits = {person: case.limits.get(person, {})}
-        feasible = sl.Feasible.of(result.space, own, locked=locked, limits=limits)
+        feasible = sl.Feasible.of(result.space, own, **own_rules(case, person))
         assert feasible.check(mine) == []
     for (person, _), mine in paths.items():
         if person not in case.invalid:
@@ -144,22 +150,40 @@ def assert_complete(case: Case, step: sl.StEP, result: sl.Recourse) -> None:
             assert re.search(r"give up|doesn't always", status["reason"][person])
 
 
-def assert_promises_are_kept(case: Case, step: sl.StEP) -> None:
-    result = asked(case, fitted(case, step))
+def assert_what_is_returned_is_true(case: Case, result: sl.Recourse) -> None:
     paths = each_path(case, result)
     assert_every_row_keeps_every_rule(case, result, paths)
     assert_scores_and_ends_are_true(case, result, paths)
     assert_changes_are_those_of_the_ends(case, result, paths)
     assert_nothing_is_undone(case, result, paths)
+
+
+def assert_promises_are_kept(case: Case, step: sl.StEP) -> None:
+    result = asked(case, fitted(case, step))
+    assert_what_is_returned_is_true(case, result)
     assert_complete(case, step, result)
 
 
-def drawn(data: st.DataObject) -> tuple[Case, sl.StEP]:
+def assert_promises_are_kept_in_small_blocks(case: Case, step: sl.StEP) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"FIRST": 2, "GROWTH": 2, "ENOUGH": 2, "PATIENCE": 4}.items():
+            patch.setattr(targets, name, value)
+        assert_promises_are_kept(case, step)
+
+
+def assert_nobody_else_matters(case: Case, step: sl.StEP) -> None:
+    together = asked(case, fitted(case, step)).paths
+    for person in valid_people(case):
+        alone = step.recourse(case.people.iloc[[person]], **own_rules(case, person)).paths
+        mine = together[together["person"] == person].reset_index(drop=True)
+        pd.testing.assert_frame_equal(alone.reset_index(drop=True), mine, rtol=1e-9, atol=1e-9)
+
+
+def drawn(data: st.DataObject, steps: int = AMPLE) -> tuple[Case, sl.StEP]:
     case = data.draw(ruled_cases())
     count = len(case.positives)
     assume(count > 0)
-    step = data.draw(methods(count, case.max_changes))
-    return case, step
+    return case, data.draw(methods(count, case.max_changes, steps))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -170,13 +194,18 @@ def test_rules_are_kept_and_everyone_who_can_get_there_does(data):
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
+def test_the_screening_in_blocks_misses_nobody(data):
+    assert_promises_are_kept_in_small_blocks(*drawn(data))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_a_path_that_is_cut_short_keeps_the_rules_too(data):
+    case, step = drawn(data, data.draw(st.integers(1, 3)))
+    assert_what_is_returned_is_true(case, asked(case, fitted(case, step)))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
 def test_what_a_person_gets_does_not_depend_on_who_else_asks(data):
-    case, step = drawn(data)
-    together = asked(case, fitted(case, step)).paths
-    for person in valid_people(case):
-        own = case.people.iloc[[person]]
-        locked = case.locked.get(person, ()) if isinstance(case.locked, dict) else case.locked
-        limits = {person: case.limits.get(person, {})}
-        alone = step.recourse(own, locked=locked, limits=limits).paths
-        mine = together[together["person"] == person].reset_index(drop=True)
-        pd.testing.assert_frame_equal(alone.reset_index(drop=True), mine, rtol=1e-9, atol=1e-9)
+    assert_nobody_else_matters(*drawn(data))

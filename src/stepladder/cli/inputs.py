@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from stepladder.errors import EmptyFrameError, FrameError, SchemaError, listing
+from stepladder.errors import EmptyFrameError, FrameError, SchemaError, TableWarning, listing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -340,7 +342,7 @@ class Inputs:
         return known
 
     def fit(self, method: Method, space: Space, rows: pd.DataFrame) -> None:
-        with self.reference.blamed():
+        with self.reference.blamed(), _warnings_said():
             method.fit(
                 self._without_labels(rows),
                 self.model,
@@ -352,6 +354,16 @@ class Inputs:
 
     def _without_labels(self, rows: pd.DataFrame) -> pd.DataFrame:
         return rows.drop(columns=self.labels) if self.labels else rows
+
+
+@contextmanager
+def _warnings_said() -> Iterator[None]:
+    """Say what a fit warns of as one sentence each, not as Python does."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", TableWarning)
+        yield
+    for warning in caught:
+        typer.echo(f"Note: {warning.message}", err=True)
 
 
 def _schema(file: Path) -> Schema:

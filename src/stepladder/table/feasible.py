@@ -181,7 +181,7 @@ class Feasible:
         requirements, start = self.space.requirements, self.start
         if self.is_box:
             return np.ones(len(rows), dtype=bool)
-        kept = ~self.space.links.unworkable(rows, start).any(axis=1)
+        kept = ~self._lost(rows).any(axis=1)
         if len(requirements):
             kept &= requirements.kept(rows, start, self.kept_today).all(axis=1)
         if self.max_changes is not None:
@@ -211,7 +211,16 @@ class Feasible:
         wrong &= changed(rows, self.start)
         if not links.are_none:
             wrong = np.where(links.linked, changed(rows, self.complete(rows)), wrong)
+            wrong |= self._lost(rows)
         return np.asarray(wrong)
+
+    def _lost(self, rows: Floats) -> Mask:
+        """What follows from the rest of rows and can't be: not worked out, or out of bounds."""
+        links = self.space.links
+        lost = links.unworkable(rows, self.start)
+        for f in links.ageing.tolist():
+            lost[:, f] = self.space.grid.outside(f, rows[:, f])
+        return lost
 
     def nearest(self, values: Floats) -> Floats:
         """Each feature's nearest allowed value within the limits, whatever the others are."""

@@ -128,6 +128,7 @@ def straight(feasible: Feasible, ends: Floats, steps: Counts) -> list[Floats]:
     shares = (np.arange(len(path)) - firsts[path]) / steps[path]
     each = np.repeat(shares[:, None, None], ends.shape[1], axis=2)
     rows = between(feasible.take(path), ends[path], each)[:, 0]
+    rows[firsts] = feasible.start  # where one stands may need mending, and is still the start
     return np.split(rows, firsts[1:])[: len(steps)]
 
 
@@ -222,3 +223,4 @@ def replay(
             last = int(yes.argmax()) + 1 if yes.any() else len(after)
             trail.values[path] = own[: last + 1]
             trail.scores[path] = np.concatenate([trail.scores[path][:1], after[:last]])
+            trail.reached[path] |= yes.any()  # what is laid anew may come by a yes

@@ -46,14 +46,15 @@ class Links:
         self._months = np.array([getattr(f, "months", None) or 0.0 for f in features])
         self._each = np.array([getattr(f, "months_each", None) or 0.0 for f in features])
         self._slow = np.flatnonzero(self.chosen & (self._months + self._each > 0))
-        self._ageing = np.flatnonzero([f.change is Change.TIME for f in features])
+        self.ageing = np.flatnonzero([f.change is Change.TIME for f in features])
+        """the features that grow with time"""
         self.derived = [space.schema.position(f.name) for f in space.schema.derived]
         """the derived features, each after those it's worked out from"""
         self._texts = [f.levels is not None for f in space.schema.derived]
         self._work = [_work(feature, space) for feature in space.schema.derived]
         self.linked = np.zeros(len(features), dtype=bool)
         """(features,) which follow from others: the derived ones and those that grow with time"""
-        self.linked[[*self.derived, *self._ageing]] = True
+        self.linked[[*self.derived, *self.ageing]] = True
         self.are_none = not self.linked.any()
         self._inputs = {
             f: _inputs(feature, space.schema)
@@ -115,9 +116,9 @@ class Links:
         if self.are_none:
             return rows
         rows, start = rows.copy(), np.broadcast_to(start, rows.shape)
-        if len(self._ageing):
+        if len(self.ageing):
             years = np.floor(self.months(rows, start) / 12)
-            rows[:, self._ageing] = start[:, self._ageing] + years[:, None]
+            rows[:, self.ageing] = start[:, self.ageing] + years[:, None]
         for d, (f, work) in enumerate(zip(self.derived, self._work, strict=True)):
             now, own = work(rows, start), start[:, f]
             before = np.broadcast_to(today[:, d], now.shape)

@@ -61,16 +61,20 @@ def _rules(feasible: Feasible, f: int, start: Floats, row: Floats) -> Iterator[s
     space = feasible.space
     feature, before, after = space.schema.features[f], start[f], row[f]
     low, high = bounds_of(feature)
+    outside = bool(space.grid.outside(f, row[[f]])[0])
     fixed = all((ends[:, f] == feasible.start[:, f]).all() for ends in feasible.asked)
     for broken, rule in (
         (isinstance(feature, Derived), "doesn't follow from the rest of the row"),
-        (feature.change is Change.TIME, "only grows with the time that a plan takes"),
+        (
+            feature.change is Change.TIME and not outside,
+            "only grows with the time that a plan takes",
+        ),
         (feature.change is Change.NEVER, "never changes"),
-        (np.isnan(before), "has no value, and may not be filled in"),
+        (np.isnan(before) and not space.fillable[f], "has no value, and may not be filled in"),
         (np.isnan(after), "can't be left empty"),
         (feature.change is Change.INCREASE and after < before, "may only increase"),
         (feature.change is Change.DECREASE and after > before, "may only decrease"),
-        (not low <= after <= high, f"must lie within {plain(low)} and {plain(high)}"),
+        (outside, f"must lie within {plain(low)} and {plain(high)}"),
         (fixed, "is locked"),
         (space.hops.broken(row[None], start[None])[0, f], "can't get to that level"),
     ):
