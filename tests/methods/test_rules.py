@@ -21,6 +21,7 @@ from tests.methods.test_completeness import AMPLE, Paths, each_path, methods
 
 import stepladder as sl
 from stepladder.errors import TableWarning
+from stepladder.methods.step import targets
 
 UNASKED = ("invalid_row", "missing_value")
 
