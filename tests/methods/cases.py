@@ -392,7 +392,7 @@ class Case:
                 far = self.chains(person, name)
                 wrong = np.array([math.isnan(v) or math.isinf(far[int(v)]) for v in there])
                 wrong &= differ(start, there)
-            found[f"{name} (today {start[:1]})"] = wrong
+            found[name] = wrong
         now, was = self.cells(rows), self.cells(today)
         for rule in self.require:
             for condition in rule.conditions:
@@ -402,7 +402,7 @@ class Case:
                 found[rule.text] = found.get(rule.text, False) | ~kept
         if self.max_changes is not None:
             count = np.sum([*self.changed(person, rows).values()], axis=0)
-            found[f"at most {self.max_changes} changes"] = count > self.max_changes
+            found["max_changes"] = count > self.max_changes
         return found
 
     def kept(self, person: int, rows: pd.DataFrame) -> np.ndarray:
@@ -412,7 +412,7 @@ class Case:
     def broken_rules(self, person: int, rows: pd.DataFrame) -> list[str]:
         """Every rule that rows break for this person."""
         return [
-            f"{rule}: {rows.iloc[row].to_dict()}"
+            f"{rule}: {rows.iloc[row].to_dict()} from {self.people.iloc[person].to_dict()}"
             for rule, wrong in self.wrongs(person, rows).items()
             for row in np.flatnonzero(wrong)
         ]

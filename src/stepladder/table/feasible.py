@@ -271,6 +271,11 @@ class Feasible:
         kept = requirements.kept(rows, self.start, self.kept_today)
         return [requirements.parts[p] for p in np.flatnonzero(~kept.all(axis=0))]
 
+    def lost(self, rows: Floats) -> list[str]:
+        """The features that follow from the rest of some of the rows and can't be."""
+        lost = self._lost(rows).any(axis=0)
+        return [self.space.schema.names[f] for f in np.flatnonzero(lost)]
+
     def refused(self, rows: Floats) -> list[Part]:
         """The parts of the policy that some of the rows break."""
         kept = self.policy.hold(rows, self.start)

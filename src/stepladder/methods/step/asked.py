@@ -1,4 +1,4 @@
-"""What a yes takes: the rules and the policy are kept, and the model says so.
+"""What a yes takes: the rules and the policy are kept, there's a way, and the model says so.
 
 Only rows that keep them are asked about. Rows are assumed to be made by `Feasible.repair` or
 `complete`, so that each of their values by itself is allowed.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stepladder.methods.step.steps import walkable
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Mask
@@ -23,6 +24,7 @@ def margins(feasible: Feasible, rows: Floats, scorer: Scorer) -> Floats:
     if feasible.is_box:
         return np.asarray(scorer.goal.margin(scorer.score(rows)))
     kept = np.flatnonzero(feasible.fulfils(rows) & feasible.passes(rows))
+    kept = kept[walkable(feasible.take(kept), rows[kept])]
     found = np.full(len(rows), -np.inf)
     found[kept] = scorer.goal.margin(scorer.score(rows[kept]))
     return found

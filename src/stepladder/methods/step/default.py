@@ -343,28 +343,46 @@ def _blame(
         nearest.append(int(stopped.sum(axis=1).argmin()))
         given_up.append(stopped[nearest[-1]])
     free = np.array(given_up)
-    projected = reference.projected(own, np.array(nearest))
-    row = own.complete(np.where(free, reference.found[nearest], own.nearest(projected)))
+    there = np.where(reference.found[nearest] == own.start, own.start, reference.values[nearest])
+    allowed = own.complete(own.nearest(there))
+    row = own.complete(np.where(free, reference.found[nearest], allowed))
     rules = -1
     while free.sum() != rules:  # one that is kept may be spared once another is
         rules = free.sum()
         for f in range(len(names)):
             trial = row.copy()
-            trial[:, f] = projected[:, f]
+            trial[:, f] = allowed[:, f]
             trial = own.complete(trial)
             unneeded = np.flatnonzero(free[:, f])
             unneeded = unneeded[scorer.met(scorer.score(trial[unneeded]))]
             row[unneeded], free[unneeded, f] = trial[unneeded], False
+    met = scorer.met(scorer.score(row))
     for i, person in enumerate(people.tolist()):
-        needed = [name for name, gives in zip(names, free[i], strict=True) if gives]
-        way = f"the rules on {', '.join(needed)}" if needed else ""
         one = own.take(slice(i, i + 1))
-        parts = [part.formula.text for part in (*one.missed(row[[i]]), *one.refused(row[[i]]))]
-        if parts:
-            way += f"{' and ' * bool(way)}the requirement {listing(parts)}"
-        reasons[person] = f"none of the {len(reference.found)} positives can be reached; " + (
-            f"it would be enough to give up {way}"
-            if way  # else the model said yes to a row that it now says no to
-            else "the model doesn't always say the same of the same row"
-        )
+        needed = [name for name, gives in zip(names, free[i], strict=True) if gives]
+        why = _in_words(one, row[[i]], needed, met=bool(met[i]))
+        reasons[person] = f"none of the {len(reference.found)} positives can be reached; {why}"
     return reasons
+
+
+def _in_words(one: Feasible, row: Floats, features: list[str], *, met: bool) -> str:
+    """What one person would have to be spared for a row (1, features), which may meet the goal."""
+    if not met:
+        follows = np.flatnonzero(one.space.links.linked)
+        if not len(follows):  # the model said yes to a row that it now says no to
+            return "the model doesn't always say the same of the same row"
+        names = [one.space.schema.names[f] for f in follows]
+        return f"what follows from other features comes out otherwise here: {listing(names)}"
+    names = features + [name for name in one.lost(row) if name not in features]
+    ways = [f"the rules on {', '.join(names)}"] if names else []
+    parts = [part.formula.text for part in (*one.missed(row), *one.refused(row))]
+    if parts:
+        ways.append(f"the requirement {listing(parts)}")
+    if one.max_changes is not None and one.changes(row).sum() > one.max_changes:
+        ways.append(f"max_changes={one.max_changes}")
+    if not ways:  # all of it may be kept at the end, but not by hops on the way there
+        hopping = [one.space.schema.names[f] for f in one.space.hops.allowed]
+        ways = [f"the moves of {', '.join(hopping)}"] if hopping else []
+    if not ways:
+        return "the model doesn't always say the same of the same row"
+    return f"it would be enough to give up {' and '.join(ways)}"

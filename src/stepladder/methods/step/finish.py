@@ -15,6 +15,7 @@ from stepladder.methods.step.search import Trail
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Categorical
+from stepladder.table.rules.links import changed
 from stepladder.table.space import Floats, Mask, Space
 
 Counts = NDArray[np.int64]
@@ -176,19 +177,23 @@ def laid_again(
     after = np.arange(rows.shape[1]) >= steps[:, None]
     laid = np.where(after[:, :, None], end, laid)
     points = space.to_points(laid.reshape(-1, laid.shape[2])).reshape(*laid.shape[:2], -1)
-    kept = _kept(points, steps, step_size)
+    kept = _kept(points, laid[:, :, space.links.chosen], steps, step_size)
     order = np.argsort(~kept, axis=1, kind="stable")
     return np.take_along_axis(laid, order[:, :, None], axis=1), kept.sum(axis=1) - 1
 
 
-def _kept(points: Floats, steps: Counts, step_size: float) -> Mask:
-    """Which rows (p, s + 1) to keep: as few as reach each end in steps of the size allowed."""
+def _kept(points: Floats, values: Floats, steps: Counts, step_size: float) -> Mask:
+    """Which rows (p, s + 1) to keep: as few as reach each end in steps of the size allowed.
+
+    values  (p, s + 1, chosen) what plans set in them: a gap that is filled may be no distance away
+    """
     kept = np.zeros(points.shape[:2], dtype=bool)
     kept[:, 0] = True
     positions, here = np.arange(points.shape[1]), np.zeros(len(points), dtype=np.intp)
     while (moving := np.flatnonzero(here < steps)).size:
         apart = np.linalg.norm(points[moving] - points[moving, here[moving]][:, None], axis=2)
-        ahead = (positions > here[moving, None]) & (positions <= steps[moving, None]) & (apart > 0)
+        others = changed(values[moving], values[moving, here[moving]][:, None]).any(axis=2)
+        ahead = (positions > here[moving, None]) & (positions <= steps[moving, None]) & others
         near = ahead & (apart <= step_size * (1 + 1e-9))
         furthest = near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)
         # A level may be further away than a step; it's still the next thing to do.

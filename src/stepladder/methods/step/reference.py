@@ -114,7 +114,7 @@ def profiles(feasible: Feasible) -> tuple[Labels, Labels]:
     """
     start, space = feasible.start, feasible.space
     own = np.where(start == space.grid.nearest(start), np.inf, start)
-    if not space.is_box:  # formulas and moves may look at any of today's values
+    if not feasible.is_box:  # formulas, moves and a count of changes look at any of today's values
         own = start
     box = np.concatenate([*feasible.limits, *feasible.asked, own], axis=1)
     _, first, profile = np.unique(box, axis=0, return_index=True, return_inverse=True)

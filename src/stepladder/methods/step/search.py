@@ -17,6 +17,7 @@ from stepladder.kernels.direction import centres
 from stepladder.kernels.distance import Norm, measured
 from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.reference import Reference
+from stepladder.methods.step.steps import walkable
 from stepladder.methods.step.targets import Targets
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
@@ -117,7 +118,9 @@ class Search:
             rows.append(seen)
             scored.append(after)
             trail.before[going], trail.latent[going] = trail.latent[going], ahead
-            trail.reached[going] = scorer.met(after) & kept & own.passes(seen)
+            yes = np.flatnonzero(scorer.met(after) & kept & own.passes(seen))
+            yes = yes[walkable(own.take(yes), seen[yes])]
+            trail.reached[going[yes]] = True
             if not self.latent:
                 trail.latent[going] = space.to_points(seen)
                 arrived |= (seen == shown[going]).all(axis=1)

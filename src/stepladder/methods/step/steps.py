@@ -50,6 +50,42 @@ def keeping(feasible: Feasible, trails: list[Floats]) -> list[Floats]:
     return laid
 
 
+def walkable(feasible: Feasible, rows: Floats) -> Mask:
+    """Which rows (n, features) levels can get to one hop at a time, keeping the rules on the way.
+
+    Hops are tried before everything else, and after it.
+    """
+    space, found = feasible.space, np.ones(len(rows), dtype=bool)
+    if not space.hops.allowed or (space.links.are_none and not len(space.requirements)):
+        return found
+    several = np.flatnonzero(space.hops.several(rows, feasible.start, *feasible.asked))
+    if len(several):
+        own, ends = feasible.take(several), rows[several]
+        found[several] = _hops_keep(own, own.start, ends) | _hops_keep(own, ends, ends)
+    return found
+
+
+def _hops_keep(own: Feasible, rest: Floats, ends: Floats) -> Mask:
+    """(n,) whose levels can hop to those of `ends` while all else is as in `rest` (n, features)."""
+    hops, (lower, upper) = own.space.hops, own.asked
+    here, start = rest.copy(), own.start
+    hopping = {f: ~np.isnan(start[:, f]) for f in hops.allowed}
+    for f, known in hopping.items():
+        here[known, f] = start[known, f]
+    here = own.complete(here)
+    kept = own.fulfils(here)
+    for f, known in hopping.items():
+        who = np.flatnonzero(known)
+        ends_of = (side[who, f].tolist() for side in (start, ends, lower, upper))
+        chains = [hops.chain(f, *its) for its in zip(*ends_of, strict=True)]
+        for hop in range(max(map(len, chains), default=0)):
+            going = [i for i, chain in enumerate(chains) if hop < len(chain)]
+            here[who[going], f] = [chains[i][hop] for i in going]
+            here = own.complete(here)
+            kept &= own.fulfils(here)
+    return kept
+
+
 def _single(own: Feasible) -> Mask:
     """(n, features) what changes in one step, for each of n people."""
     space, single = own.space, np.zeros(own.start.shape, dtype=bool)

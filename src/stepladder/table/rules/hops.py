@@ -77,6 +77,16 @@ class Hops:
             ]
         return broken
 
+    def several(self, rows: Floats, start: Floats, lower: Floats, upper: Floats) -> Mask:
+        """(n,) which rows have a level that today's can get to by way of others only."""
+        several = np.zeros(len(rows), dtype=bool)
+        for f, ways, here in self._groups(rows, start, lower, upper):
+            own = self._places(f, start, here, len(rows))
+            known = (own < len(ways.hops)) & ~np.isnan(rows[here, f])
+            there = rows[here[known], f].astype(np.intp)
+            several[here[known]] |= ~ways.hops[own[known], there]
+        return several
+
     def chain(
         self, f: int, start: float, end: float, lower: float = -np.inf, upper: float = np.inf
     ) -> tuple[float, ...]:
