@@ -40,9 +40,9 @@ from stepladder.table.allowed import allowed
             "the levels of the table; not to none; from over only to basic, gold; "
             "from gold nowhere",
         ),
-        (sl.Derived("a", "loan / price", decimals=3), "from loan / price, in steps of 0.001"),
-        (sl.Derived("a", "loan", decimals=2, unit="$"), "from loan, in steps of $0.01"),
-        (sl.Derived("a", len), "from others, by a function"),
+        (sl.Derived("a", "loan / price", decimals=3), "worked out: loan / price, in steps of 0.001"),
+        (sl.Derived("a", "loan", decimals=2, unit="$"), "worked out: loan, in steps of $0.01"),
+        (sl.Derived("a", len), "worked out: by a function of the others"),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )
@@ -57,6 +57,6 @@ def test_a_notebook_shows_what_is_worked_out_and_required():
     )
     assert texts(schema._repr_html_())[6:] == [
         *("loan", "loan", "numeric", "decrease", "any number"),
-        *("half", "one half", "derived", "with others", "from loan / 2"),
+        *("half", "one half", "derived", "with others", "worked out: loan / 2"),
         *("Every row keeps: loan >= 0", "Every row keeps: half < 9"),
     ]

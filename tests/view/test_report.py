@@ -567,6 +567,6 @@ def test_the_rules_of_a_schema_are_told_in_words():
             "any way",
             "none, basic; not to none; takes 2 months",
         ),
-        ("half", "half", "worked out", "with others", "from age / 2"),
+        ("half", "half", "worked out", "with others", "worked out: age / 2"),
     )
     assert table.note == "Every row keeps: age ≥ half; age < 99."

@@ -38,8 +38,8 @@ NO_YES = ["no", "yes"]
 SCHEMA = Schema(
     [
         # The household's monthly income. Nobody is advised to earn less, and a raise of more than
-        # three tenths is no advice. Most households that bought a home had 12,000 to 144,000
-        # dollars a year.
+        # three tenths is no advice; to earn more counts as five times as hard as to owe less. Most
+        # households that bought a home had 12,000 to 144,000 dollars a year.
         Numeric(
             "income",
             integer=True,
@@ -48,6 +48,7 @@ SCHEMA = Schema(
             typical=(1_000, 12_000),
             reach="30%",
             multiple=50,
+            difficulty=5,
             months=6,
             unit="$ a month",
         ),

@@ -70,8 +70,7 @@ def _work(seed: int, console: Console) -> Demo:
     model = lender.fitted(rows.iloc[train], approved[train], seed)
     scores = model.predict_proba(rows)[:, 1]
     rejected = rows[scores < lender.THRESHOLD]
-    # Small steps; and to earn more counts as five times as hard as to owe less.
-    step = sl.StEP(paths=3, step_size=0.25, distance={"income": 5.0}, random_state=seed)
+    step = sl.StEP(paths=3, step_size=0.25, random_state=seed)
     with Bar("Finding routes", len(rejected), console=console) as bar:
         started = time.perf_counter()
         step.fit(

@@ -38,9 +38,9 @@ def _values(feature: Feature) -> str:
     """What a feature's values can be."""
     if isinstance(feature, Derived):
         worked_out = (
-            feature.formula if isinstance(feature.formula, str) else "others, by a function"
+            feature.formula if isinstance(feature.formula, str) else "by a function of the others"
         )
-        words = f"from {worked_out}"
+        words = f"worked out: {worked_out}"
     elif not isinstance(feature, Numeric):
         levels = [value(feature, level) for level in feature.levels or ()]
         words = _few(levels, " < " if feature.ordered else ", ") or "the levels of the table"
