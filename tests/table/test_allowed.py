@@ -40,7 +40,7 @@ from stepladder.table.allowed import allowed
             "the levels of the table; not to none; from over only to basic, gold; "
             "from gold nowhere",
         ),
-        (sl.Derived("a", "loan / price", decimals=3), "worked out: loan / price, in steps of 0.001"),
+        (sl.Derived("a", "loan / b", decimals=3), "worked out: loan / b, in steps of 0.001"),
         (sl.Derived("a", "loan", decimals=2, unit="$"), "worked out: loan, in steps of $0.01"),
         (sl.Derived("a", len), "worked out: by a function of the others"),
     ],
