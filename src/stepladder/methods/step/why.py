@@ -293,7 +293,8 @@ class _Search:
             batch = rows[asked : asked + BATCH]
             asked += len(batch)
             is_open = self.gets_there(own, batch)
-        self.rows_left -= max(asked, LEAST_EFFORT)
+        mended = 0 if self.is_box else len(self.accepted)  # which takes as long as asking
+        self.rows_left -= max(asked, mended, LEAST_EFFORT)
         return is_open
 
     def gets_there(self, own: Feasible, rows: Floats) -> bool:
