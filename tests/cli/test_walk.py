@@ -434,6 +434,90 @@ def test_why_names_the_limits_in_the_way(folder):
     assert "if income could go beyond its limits" in " ".join(shown.split())
 
 
+RULED = sl.Schema(
+    [
+        sl.Numeric("income", bounds=(0, 60), decimals=1, reach=12, unit="$", times=1000),
+        sl.Numeric("debt", bounds=(0, None), decimals=1, at_once=True, change="decrease"),
+        sl.Derived("share", "debt / income", decimals=2, label="share of debt"),
+        sl.Numeric("age", change="time"),
+        sl.Ordinal("studies", levels=["none", "some", "all"], moves={"none": ["some"]}, months=24),
+        sl.Numeric("savings", fill=True),
+    ],
+    require=["debt <= 2 * income"],
+)
+
+
+@pytest.fixture
+def ruled(folder) -> None:
+    """The walk's table under rules: what follows, hops, time and a gap that a plan may fill."""
+    rng, data = np.random.default_rng(0), pd.read_parquet("data.parquet")
+    data = data.assign(
+        share=(data["debt"] / data["income"]).round(2),
+        age=data["age"].astype(float),
+        studies=rng.choice(["none", "some", "all"], len(data)),
+        savings=rng.uniform(0, 9, len(data)).round(1),
+    )
+    data[list(RULED.names)].to_parquet("data.parquet")
+    RULED.save("schema.yaml")
+    row = {"income": 14.0, "debt": 9.0, "age": 30.0, "studies": "none", "savings": None}
+    Path("row.json").write_text(json.dumps(row))  # without what follows
+
+
+def test_what_follows_is_worked_out_shown_and_never_asked_for(ruled):
+    shown = told("happened\n\n8\n\n\n\nhistory\nquit\n", "--save", "walk.json")
+    assert shown.exit_code == 0, shown.output
+    assert "  share of debt  0.64 (follows from the rest)\n" in shown.output
+    assert "  age            30 (grows with time)\n" in shown.output
+    assert "  savings        not given\n" in shown.output
+    assert "Noted: debt from 9 to 8. That makes share of debt 0.57." in shown.output
+    assert "2. happened: debt from 9 to 8 (score" in shown.output
+    assert kept()[-1]["row"]["share"] == 0.57
+    offers = [line for line in shown.output.splitlines() if re.match(r" +\d\. [A-Z]", line)]
+    assert offers
+    assert not any("share" in line for line in offers)
+
+
+def test_a_taken_offer_says_what_it_makes_of_the_rest(ruled):
+    shown = told("1\nquit\n")
+    said = " ".join(shown.output.split())
+    assert re.search(r"Taken: .* That makes share of debt 0\.\d+\.", said), said
+
+
+def test_what_follows_may_be_told_as_a_fact(ruled):
+    told("happened share of debt 0.7\nquit\n", "--save", "walk.json")
+    assert kept()[-1]["row"]["share"] == 0.7
+
+
+def test_a_gap_may_be_told_in_a_walk(ruled):
+    shown = told("happened savings 3\nquit\n", "--save", "walk.json")
+    assert "Noted: savings 3." in shown.output
+    assert kept()[-1]["row"]["savings"] == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("lock share of debt", "'share' follows from other features, so it can't be locked or"),
+        ("limit share of debt 0 0.5", "'share' follows from other features, so it can't be"),
+        ("lock age", "'age' grows with the time that a plan takes, so it can't be locked or"),
+    ],
+)
+def test_what_no_plan_sets_can_not_be_held(ruled, line, said):
+    shown = told(f"{line}\n")
+    assert shown.exit_code == 1
+    assert said in shown.stderr
+    assert len(shown.stderr.splitlines()) == 1
+
+
+def test_why_names_a_requirement_in_the_way(ruled):
+    schema = sl.Schema([*RULED.features[1:], RULED["income"].but(reach=None)], ["income <= 15"])
+    schema.save("schema.yaml")
+    shown = told("why\nquit\n", "--lock", "debt")
+    assert "There would be one if “income <= 15” weren't required." in " ".join(
+        shown.output.split()
+    )
+
+
 def test_the_help_has_limits_with_a_value_of_theirs(folder):
     shown = told("help\n").stdout
     assert "  limit income $4,000 -\n" in shown

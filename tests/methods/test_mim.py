@@ -91,6 +91,36 @@ def test_the_same_rows_every_time():
     pd.testing.assert_frame_equal(first.paths, again.paths)
 
 
+def test_a_path_ends_before_a_step_that_breaks_a_rule():
+    """Its way leads on and on; what changes at once may go there only in one step."""
+    schema = sl.Schema([sl.Numeric("credit", at_once=True), sl.Numeric("balance")])
+    train = pd.DataFrame([*REJECTED, *ACCEPTED], columns=["credit", "balance"])
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        return (rows["credit"].to_numpy() >= 5) * 1.0
+
+    for most in (1, 30):
+        method = MIM(step_size=0.2, max_steps=most).fit(train, model, schema=schema)
+        (path,) = method.recourse(PERSON.assign(credit=4.2)).routes[0]
+        assert path.steps == 1
+        assert len(path.scores) == 2
+        assert path.scores[-1] == model(pd.DataFrame(path.values[-1:], columns=list(train)))[0]
+
+
+def test_the_policy_counts_for_an_end():
+    goal = sl.Goal(policy=["balance >= 100"])
+    method = figure(MIM())
+    plain = method.recourse(pd.DataFrame({"credit": [4.9], "balance": [3.5]}))
+    assert plain.final["outcome"].tolist() == ["reached"]
+    schema = sl.Schema([sl.Numeric("credit"), sl.Numeric("balance")])
+    train = pd.DataFrame([*REJECTED, *ACCEPTED, (8, 100)], columns=["credit", "balance"])
+    strict = MIM(max_steps=5).fit(
+        train, lambda rows: (rows["credit"].to_numpy() >= 5) * 1.0, schema=schema, goal=goal
+    )
+    final = strict.recourse(pd.DataFrame({"credit": [4.9], "balance": [3.5]})).final
+    assert (final["outcome"] == "reached").all() == (final["balance"] >= 100).all()
+
+
 def test_time_out_is_an_outcome():
     final = bank.fitted(MIM()).recourse(bank.REJECTED, time_budget=1e-9).final
     assert set(final["outcome"]) == {"timed_out"}

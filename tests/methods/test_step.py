@@ -870,6 +870,10 @@ def test_too_few_steps_are_named_as_the_reason(published):
         ({"paths": 2.0}, "paths must be a whole number"),
         ({"paths": True}, "paths must be a whole number"),
         ({"max_steps": 0}, "max_steps must be a whole number"),
+        ({"max_changes": 0}, "max_changes must be a whole number of at least 1; got 0"),
+        ({"max_changes": 1.5}, "max_changes must be a whole number"),
+        ({"max_changes": True}, "max_changes must be a whole number"),
+        ({"max_changes": "two"}, "max_changes must be a whole number"),
         ({"random_state": -1}, "random_state must be a whole number of at least 0"),
         ({"random_state": None}, "random_state must be a whole number"),
         ({"spare_clusters": -1}, "spare_clusters must be"),
@@ -965,6 +969,7 @@ def test_more_paths_than_positives_are_refused():
 
 def test_it_shows_its_settings():
     assert repr(sl.StEP(paths=2, step_size=0.5)) == "StEP(paths=2, step_size=0.5)"
+    assert repr(sl.StEP(max_changes=2)) == "StEP(max_changes=2)"
     assert repr(sl.StEP.published()) == "StEP.published()"
     assert sl.StEP(paths=2).settings["step_size"] == 1.0
 

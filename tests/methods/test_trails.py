@@ -92,3 +92,79 @@ def test_unchecked_points_are_taken_as_they_are():
     assert (young.outcome, short.outcome) == ("reached", "stalled")
     np.testing.assert_allclose(young.points[-1], SPACE.to_points(np.array([[60.0, 1.5, 20.0]]))[0])
     assert short.reason == "ends at a score of 0.300"
+
+
+# ---- rules on the way ----------------------------------------------------------------------------
+
+STUDIES = ["none", "school", "master"]
+RULED = sl.Space.fit(
+    sl.Schema(
+        [
+            sl.Numeric("loan", at_once=True),
+            sl.Ordinal("studies", levels=STUDIES, moves={"none": ["school"]}, months_each=12),
+            sl.Derived("each", "100 / loan", decimals=1),
+            sl.Numeric("age", change="time"),
+        ]
+    ),
+    pd.DataFrame(
+        {
+            "loan": [10.0, 20.0, 50.0],
+            "studies": STUDIES,
+            "each": [10.0, 5.0, 2.0],
+            "age": [30.0, 40.0, 50.0],
+        }
+    ),
+)
+BEN = np.array([[10.0, 0.0, 10.0, 40.0]])
+
+
+def offer_ben(*rows: tuple[float, float]):
+    """What Ben is offered of a trail through rows (loan, studies), and what the model was asked."""
+    asked = []
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        asked.append(frame)
+        return (frame["loan"] / 50 + (frame["studies"] == "master")).clip(0, 1).to_numpy(float)
+
+    scorer = Scorer(model, RULED, sl.Goal(0.8))
+    values = np.array([[loan, studies, 0.0, 0.0] for loan, studies in rows])
+    routes, dropped = offered(
+        sl.Feasible.around(RULED, BEN),
+        np.array([0.2]),
+        [[RULED.to_points(values)]],
+        scorer,
+        1,
+        checked=True,
+    )
+    return routes[0][0], dropped, asked
+
+
+def test_what_follows_is_worked_out_on_every_row_of_a_trail():
+    path, _, _ = offer_ben((10.0, 1.0), (10.0, 2.0))
+    assert path.values[1:].tolist() == [[10, 1, 10, 41], [10, 2, 10, 42]]
+    assert path.outcome == "reached"
+
+
+def test_a_level_that_hops_twice_in_one_step_is_dropped():
+    path, dropped, asked = offer_ben((10.0, 2.0))
+    assert (path.outcome, dropped, asked) == ("unreachable", 1, [])
+    assert path.reason == "what was found breaks the rules on studies"
+
+
+def test_what_changes_at_once_is_laid_as_one_step():
+    path, dropped, _ = offer_ben((20.0, 0.0), (40.0, 0.0))
+    assert (path.outcome, dropped) == ("reached", 0)
+    assert path.values[:, 0].tolist() == [10, 40]
+    path, dropped, _ = offer_ben((20.0, 1.0), (40.0, 2.0))  # which one step doesn't lead to
+    assert (path.outcome, dropped) == ("unreachable", 1)
+
+
+def test_time_does_not_go_back():
+    path, _, _ = offer_ben((50.0, 1.0), (50.0, 0.0))
+    assert path.values.tolist() == [BEN[0].tolist(), [50, 0, 2, 40]]
+
+
+def test_a_row_that_can_not_be_worked_out_is_dropped_and_not_asked_about():
+    path, dropped, asked = offer_ben((0.0, 0.0))
+    assert (path.outcome, dropped, asked) == ("unreachable", 1, [])
+    assert path.reason == "what was found breaks the rules on each"

@@ -220,7 +220,12 @@ class DiCE(Method):
         """Whether rows, as they're declared to DiCE, would get a yes."""
         if not self.checked:
             return lambda points: scorer.met(scorer.score_points(points))
-        return lambda rows: accepted(person, person.complete(rows), scorer)
+
+        def meets(rows: Floats) -> Mask:
+            own = person.take(np.zeros(len(rows), dtype=np.intp))
+            return accepted(own, own.complete(rows), scorer)
+
+        return meets
 
     def _permitted(self, person: Feasible) -> tuple[Any, Floats, Floats]:
         """Which columns may vary, and from where to where: within the table, on DiCE's grid."""

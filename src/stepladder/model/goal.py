@@ -62,7 +62,7 @@ class Goal:
         """A prediction from `low` to `high`, ends included; None leaves an end open."""
         if low is None and high is None:
             raise ParameterError("Goal.between needs a low end, a high end or both; got neither.")
-        return cls(low=low, high=high, policy=tuple(policy))
+        return cls(low=low, high=high, policy=policy)  # type: ignore[arg-type]  # made a tuple
 
     @property
     def classes(self) -> tuple[Any, ...]:

@@ -310,7 +310,7 @@ def opened(schema: sl.Schema, goal: sl.Goal, opening: why.Opening) -> tuple[sl.S
     return sl.Schema(features.values(), require), replace(goal, policy=tuple(policy))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_what_is_named_opens_a_route_once_it_is_relaxed(data):
     """Random people and a model that accepts a few rows alone, under all rules at once."""
@@ -341,11 +341,10 @@ def test_what_is_named_opens_a_route_once_it_is_relaxed(data):
     step, people = fitted(schema, goal, most), contract.table(6, seed=int(rng.integers(1000)))
     limits = dict.fromkeys(people.index, own)
     status = step.recourse(people, locked=locked, limits=limits).status
-    for person in status.loc[status["outcome"] == "unreachable", "person"][:2]:
+    for person in status.loc[status["outcome"] == "unreachable", "person"][:1]:
         row = people.loc[[person]]
-        for opening in why_not(step, row, locked=locked, limits=own, most_rows=20_000).openings:
+        for opening in why_not(step, row, locked=locked, limits=own, most_rows=8_000).openings:
             kinds = {rule.kind.value: rule for rule in opening.rules}
-            freed = {r.feature.name for r in opening.rules if r.feature is not None}
             relaxed = fitted(*opened(schema, goal, opening), None if "changes" in kinds else most)
             unlocked = {
                 r.feature.name for r in opening.rules if r.kind in ("locked", "never") and r.feature
@@ -360,7 +359,8 @@ def test_what_is_named_opens_a_route_once_it_is_relaxed(data):
                 locked=[name for name in locked if name not in unlocked],
                 limits={person: {n: ends for n, ends in own.items() if n not in unlimited}},
             )
-            assert result.status["outcome"][0] in ("reached", "step_limit"), (str(opening), freed)
+            wanted = ("reached", "step_limit", "already_positive")
+            assert result.status["outcome"][0] in wanted, str(opening)
 
 
 def test_two_ways_are_listed_and_the_softer_rule_comes_first():

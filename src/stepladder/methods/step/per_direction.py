@@ -321,7 +321,7 @@ class Enquiry:
         # are. And only once they're paid for, as everything else that is asked about them.
         scorer = self.scorer.in_parts(at_once)
         try:
-            return accepted(self.person, rows, scorer)
+            return accepted(self.person.take(np.zeros(len(rows), dtype=np.intp)), rows, scorer)
         except ModelError:
             scorer.score(self.person.start)  # raises if the model is down, and says so of this row
         judged = np.zeros(len(rows), dtype=bool)

@@ -293,15 +293,17 @@ class _Search:
             batch = rows[asked : asked + BATCH]
             asked += len(batch)
             is_open = self.gets_there(own, batch)
-        self.rows_left -= max(asked, LEAST_EFFORT)
+        mended = 0 if self.is_box else len(self.accepted)  # which takes as long as asking
+        self.rows_left -= max(asked, mended, LEAST_EFFORT)
         return is_open
 
     def gets_there(self, own: Feasible, rows: Floats) -> bool:
         """Whether a path leads to any of some rows that get a yes."""
-        ends = rows[accepted(own, rows, self.step.scorer_)]
-        if own.is_box or not len(ends):
-            return bool(len(ends))
-        each = own.take(np.zeros(len(ends), dtype=np.intp))
+        each = own.take(np.zeros(len(rows), dtype=np.intp))
+        found = np.flatnonzero(accepted(each, rows, self.step.scorer_))
+        if own.is_box or not len(found):
+            return bool(len(found))
+        each, ends = each.take(found), rows[found]
         laid = keeping(each, [np.stack([self.start[0], end]) for end in ends])
         return any(not changed(path[-1], end).any() for path, end in zip(laid, ends, strict=True))
 

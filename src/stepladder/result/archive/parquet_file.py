@@ -88,7 +88,7 @@ def _arrow_features(space: Space, flat: Sequence[Path]) -> dict[str, Any]:
     for f, feature in enumerate(space.schema.features):
         column, missing = values[:, f], np.isnan(values[:, f])
         codes = pyarrow.array(np.where(missing, 0, column), mask=missing)
-        if isinstance(feature, Numeric):
+        if isinstance(feature, Numeric) or feature.levels is None:
             arrays[feature.name] = codes
         elif isinstance(feature, Categorical) and feature.onehot:
             for code, name in enumerate(feature.onehot):

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from stepladder.errors import FormulaError
 from stepladder.table.formula import Bound, Formula
 from stepladder.table.rules.links import changed
 from stepladder.table.schema import Schema
@@ -60,7 +61,11 @@ class Requirements:
         cls, texts: Iterable[str], schema: Schema, what: str = "The requirement"
     ) -> Requirements:
         return cls(
-            tuple(_part(part, schema) for text in texts for part in Formula.parse(text, what).parts)
+            tuple(
+                _part(part, schema, what)
+                for text in texts
+                for part in Formula.parse(text, what).parts
+            )
         )
 
     def __len__(self) -> int:
@@ -89,7 +94,12 @@ class Requirements:
         return kept
 
 
-def _part(formula: Formula, schema: Schema) -> Part:
+def _part(formula: Formula, schema: Schema, what: str) -> Part:
     bound = formula.bind(schema.names, schema.levels)
+    if bound.kind != "truth":
+        raise FormulaError(
+            f"{what} {formula.text!r} is {'a number' if bound.kind == 'number' else 'text'}, where "
+            "it has to be true or false of a row; compare it with something, as in a <= b."
+        )
     about = [f for f, name in enumerate(schema.names) if name in formula.names]
     return Part(formula, bound, np.array(about, dtype=np.intp))
