@@ -231,3 +231,105 @@ def test_a_path_that_is_cut_short_keeps_the_rules_too(data):
 @given(st.data())
 def test_what_a_person_gets_does_not_depend_on_who_else_asks(data):
     assert_nobody_else_matters(*drawn(data))
+
+
+# ---- what the search for such problems has found -------------------------------------------------
+
+
+def ends_of(result: sl.Recourse) -> list[str]:
+    return result.status["outcome"].tolist()
+
+
+def test_a_start_that_a_policy_would_mend_is_still_the_start():
+    schema = sl.Schema([sl.Numeric("a", integer=True), sl.Numeric("b", integer=True)])
+    train = pd.DataFrame({"a": [0, 9, 4, 2], "b": [0, 1, 2, 3]})
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        return np.ones(len(rows))
+
+    goal = sl.Goal(policy=["a <= 2"])
+    step = sl.StEP(paths=1, step_size=9.0).fit(train, model, schema=schema, goal=goal)
+    result = step.recourse(pd.DataFrame({"a": [9], "b": [1]}))
+    assert ends_of(result) == ["reached"]
+    assert result.paths["a"].tolist() == [9, 2]
+
+
+def test_time_takes_nobody_beyond_the_bounds():
+    schema = sl.Schema(
+        [sl.Numeric("age", change="time", bounds=(18, 65)), sl.Numeric("a", months_each=12)]
+    )
+    train = pd.DataFrame({"age": [20.0, 40.0, 60.0], "a": [0.0, 3.0, 5.0]})
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        return (rows["a"] >= 3).to_numpy(dtype=float)
+
+    step = sl.StEP(paths=1).fit(train, model, schema=schema)
+    people = pd.DataFrame({"age": [62.0, 64.0], "a": [0.0, 0.0]})
+    result = step.recourse(people)
+    assert ends_of(result) == ["reached", "unreachable"]
+    assert result.final["age"].tolist() == [65.0, 64.0]
+    assert result.status["reason"][1].endswith("it would be enough to give up the rules on age")
+    beyond = sl.Feasible.of(step.space_, people.tail(1)).check(pd.DataFrame({"age": 67.0, "a": [3.0]}))
+    assert [violation.rule for violation in beyond] == ["must lie within 18 and 65"]
+
+
+def test_a_path_cut_short_that_comes_by_a_yes_has_reached_the_goal():
+    schema = sl.Schema([sl.Numeric("a", at_once=True), sl.Numeric("b")])
+    train = pd.DataFrame({"a": [0.0, 10.0, -10.0], "b": [0.0, 10.0, -10.0]})
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        far = (rows["a"] == 10) & (rows["b"] == 10)
+        return (far | ((rows["a"] > 4) & (rows["b"] < 3))).to_numpy(dtype=float)
+
+    step = sl.StEP(paths=1, step_size=0.3, max_steps=4).fit(train, model, schema=schema)
+    result = step.recourse(train.head(1))
+    last = result.paths[["a", "b"]].tail(1)
+    assert bool(model(last)[0]) == (ends_of(result) == ["reached"])
+
+
+def test_how_many_things_may_change_is_counted_from_where_each_person_stands():
+    schema = sl.Schema([sl.Numeric("a", integer=True), sl.Numeric("b", integer=True)])
+    train = pd.DataFrame({"a": [0, 5, 0, 3], "b": [0, 5, 1, 2]})
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        return ((rows["a"] == 5) & (rows["b"] == 5)).to_numpy(dtype=float)
+
+    step = sl.StEP(paths=1, max_changes=1).fit(train, model, schema=schema)
+    result = step.recourse(pd.DataFrame({"a": [0, 5], "b": [0, 0]}))  # who share a box
+    assert ends_of(result) == ["unreachable", "reached"]
+    assert result.status["reason"][0].endswith("it would be enough to give up max_changes=1")
+
+
+def test_a_gap_may_be_filled_with_the_mean_itself():
+    schema = sl.Schema([sl.Numeric("a", integer=True, fill=True), sl.Numeric("b", integer=True)])
+    train = pd.DataFrame({"a": [0.0, 4.0, 2.0, 2.0], "b": [0, 5, 1, 2]})
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        return (rows["a"] == 2).to_numpy(dtype=float)
+
+    step = sl.StEP(paths=1).fit(train, model, schema=schema)
+    result = step.recourse(pd.DataFrame({"a": [np.nan], "b": [0]}))
+    assert ends_of(result) == ["reached"]
+    assert result.final["a"].tolist() == [2.0]
+
+
+def test_nobody_is_sent_to_a_level_without_a_way_that_keeps_the_requirements():
+    schema = sl.Schema(
+        [
+            sl.Categorical("c", levels=["x", "y", "z"], moves={"x": ["y"], "y": ["z"]}),
+            sl.Numeric("b", integer=True),
+        ],
+        require=["c != 'y' or b >= 10"],
+    )
+    train = pd.DataFrame({"c": ["x", "y", "z", "z", "x"], "b": [0, 10, 0, 1, 30]})
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        return ((rows["c"] == "z") | (rows["b"] == 30)).to_numpy(dtype=float)
+
+    step = sl.StEP(paths=1).fit(train, model, schema=schema)
+    result = step.recourse(pd.DataFrame({"c": ["x", "x"], "b": [0, 10]}))
+    assert ends_of(result) == ["reached", "reached"]
+    paths = result.paths.groupby("person")
+    assert paths["c"].agg(list).tolist()[1] == ["x", "y", "z"]
+    assert set(paths["c"].agg(list)[0]) == {"x"}
+    assert result.final["b"].tolist() == [30, 10]
