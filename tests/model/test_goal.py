@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import stepladder as sl
@@ -102,3 +103,17 @@ def test_the_ends_of_a_range_are_numbers_in_order(ends, said):
 
 def test_numpy_numbers_are_numbers():
     assert sl.Goal(threshold=np.float32(0.5)).met(np.array([0.5])).all()
+
+
+@pytest.mark.parametrize(("policy", "what"), [("a + 1", "a number"), ("'x'", "text")])
+def test_a_policy_has_to_be_true_or_false_of_a_row(policy, what):
+    rows = pd.DataFrame({"a": [0.0, 1.0]})
+    goal = sl.Goal(policy=[policy])
+    with pytest.raises(sl.errors.FormulaError, match=f"The policy .* is {what}"):
+        sl.StEP().fit(rows, lambda f: f["a"], schema=sl.Schema([sl.Numeric("a")]), goal=goal)
+
+
+def test_one_text_is_no_list_of_conditions():
+    for make in (sl.Goal, sl.Goal.between):
+        with pytest.raises(sl.errors.ParameterError, match="must be a list of conditions"):
+            make(0.5, policy="a <= 3")

@@ -772,3 +772,36 @@ def test_people_without_a_name_survive_saving(step, tmp_path):
     labels = sl.Recourse.load(tmp_path / "plan.json").status["person"]
     assert labels[0] == 1.5
     assert np.isnan(labels[1])
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".json"])
+def test_what_follows_what_is_missing_and_time_come_back_too(tmp_path, suffix):
+    rows = pd.DataFrame(
+        {
+            "loan": [90.0, 80.0, 20.0, 30.0],
+            "price": [100.0, 100.0, 100.0, 120.0],
+            "ltv": [0.9, 0.8, 0.2, 0.25],
+            "band": ["high", "high", "low", "low"],
+            "age": [30.0, 40.0, 50.0, 60.0],
+            "phone": ["yes", None, "no", "yes"],
+        }
+    )
+    schema = sl.Schema(
+        [
+            sl.Numeric("loan", change="decrease", months=24),
+            sl.Numeric("price", change="never"),
+            sl.Derived("ltv", "loan / price", decimals=3),
+            sl.Derived("band", "where(ltv > 0.5, 'high', 'low')", levels=["low", "high"]),
+            sl.Numeric("age", change="time"),
+            sl.Categorical("phone", levels=["no", "yes"], change="never"),
+        ]
+    )
+    step = sl.StEP(paths=1).fit(rows, lambda f: (f["ltv"] < 0.5).to_numpy(float), schema=schema)
+    result = step.recourse(rows)
+    assert result.final["months"].tolist() == [24, 24, 0, 0]
+    assert result.final["age"].tolist() == [32, 42, 50, 60]
+    assert result.final["band"].tolist() == ["low"] * 4
+    result.save(tmp_path / f"plan{suffix}")
+    loaded = sl.Recourse.load(tmp_path / f"plan{suffix}")
+    for name in ("paths", "final", "changes", "status"):
+        assert_frame_equal(getattr(loaded, name), getattr(result, name), check_dtype=False)
