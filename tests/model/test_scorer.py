@@ -719,3 +719,41 @@ def test_lightgbm_is_given_the_categories_it_was_trained_on_and_no_other_column(
     asked = Scorer(model, sl.Space.fit(schema, table), sl.Goal())
     expected = model.predict_proba(trained_on)[:, 1]
     np.testing.assert_allclose(asked.score(asked.space.read(table)), expected)
+
+
+def test_a_gap_is_asked_about_by_itself_where_the_model_refuses_some():
+    """Whether somebody gets an answer doesn't depend on who else asks."""
+    rows = pd.DataFrame({"a": [1.0, 50.0, 2.0], "b": [np.nan, np.nan, 3.0]})
+    schema = sl.Schema([sl.Numeric("a"), sl.Numeric("b")])
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        return np.where(frame["b"].isna() & (frame["a"] > 40), np.nan, 0.3)
+
+    scorer = Scorer(model, sl.Space.fit(schema, rows.fillna(1.0)), sl.Goal())
+    values = scorer.space.read(rows, allow_missing=True)
+    np.testing.assert_array_equal(scorer.score_gaps(values[:2]), [0.3, np.nan])
+    np.testing.assert_array_equal(scorer.score_gaps(values[:1]), [0.3])
+
+
+def test_a_model_that_refuses_every_gap_is_not_asked_about_each():
+    rows = pd.DataFrame({"a": np.arange(200.0), "b": np.nan})
+    asked = []
+
+    def model(frame: pd.DataFrame) -> np.ndarray:
+        asked.append(len(frame))
+        raise ValueError("no gaps, please")
+
+    schema = sl.Schema([sl.Numeric("a"), sl.Numeric("b", change="never", bounds=(0, 1))])
+    space = sl.Space.fit(schema, rows.assign(b=1.0))
+    scores = Scorer(model, space, sl.Goal()).score_gaps(space.read(rows, allow_missing=True))
+    assert np.isnan(scores).all()
+    assert len(asked) < 60
+
+
+def test_a_policy_is_not_kept_by_what_is_missing():
+    rows = pd.DataFrame({"a": [1.0, 2.0], "b": [np.nan, 2.0]})
+    schema = sl.Schema([sl.Numeric("a"), sl.Numeric("b")])
+    space = sl.Space.fit(schema, rows.fillna(1.0))
+    scorer = Scorer(lambda frame: np.ones(len(frame)), space, sl.Goal(policy=["b <= 3"]))
+    values = space.read(rows, allow_missing=True)
+    assert scorer.yes(np.ones(2), values).tolist() == [False, True]

@@ -780,3 +780,12 @@ def test_a_file_in_another_encoding_is_answered_by_name(tmp_path):
 def test_a_file_that_is_not_there_is_answered_by_name(tmp_path):
     with pytest.raises(SchemaError, match=r"no schema file at .*nowhere\.yaml"):
         sl.Schema.load(tmp_path / "nowhere.yaml")
+
+
+def test_a_key_that_is_not_known_is_refused_unless_it_holds_what_features_share(tmp_path):
+    file = tmp_path / "schema.yaml"
+    file.write_text("features: [{name: a, kind: numeric}]\npolicy: [a <= 3]\n")
+    with pytest.raises(SchemaError, match=r"line 2, column 1: .*unknown key 'policy'"):
+        sl.Schema.load(file)
+    file.write_text("sizes: &m {multiple: 50}\nfeatures: [{name: a, kind: numeric, <<: *m}]\n")
+    assert sl.Schema.load(file)["a"].multiple == 50

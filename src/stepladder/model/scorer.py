@@ -53,6 +53,10 @@ def at_once(count: int) -> Iterable[slice]:
     return [slice(0, count)] if count else []
 
 
+REFUSALS = 16
+"""After how many rows with the same gaps, each of them refused, a model is taken to refuse all."""
+
+
 class Scorer:
     """A model and a goal over a space; `score` is the only way the house asks a model anything.
 
@@ -70,7 +74,7 @@ class Scorer:
         self._order = None if self.takes_points else trained_order(model, self.name, space)
         self._ask = self._asking()
         self._parts: Parts = at_once
-        self.policy = Requirements.of(goal.policy, space.schema, "The policy")
+        self.policy = Requirements.of(goal.policy, space.schema, policy=True)
         self.desired = desired_labels(model, goal, self.name)
 
     def in_parts(self, parts: Parts) -> Scorer:
@@ -151,7 +155,8 @@ class Scorer:
     def score_gaps(self, values: Floats) -> Floats:
         """The scores (n,) of rows that lack a value; NaN for those that the model can't score.
 
-        Whether it can is found out by asking, once for all rows that lack the same values.
+        Whether it can is found out by asking: about all rows at once that lack the same values,
+        and one by one where the model won't answer for all of them.
         """
         scores = np.full(len(values), np.nan)
         if self.takes_points:  # a point has no gaps
@@ -159,8 +164,14 @@ class Scorer:
         patterns, which = np.unique(np.isnan(values), axis=0, return_inverse=True)
         for pattern in range(len(patterns)):
             rows = np.flatnonzero(which.reshape(-1) == pattern)
-            with suppress(ModelError):
+            try:
                 scores[rows] = self.score(values[rows])
+            except ModelError:
+                for tries, row in enumerate(rows, 1):
+                    with suppress(ModelError):
+                        scores[row] = self.score(values[[row]])[0]
+                    if tries == REFUSALS and np.isnan(scores[rows]).all():
+                        break
         return scores
 
     def is_desired(self, labels: NDArray[Any]) -> Mask:

@@ -205,7 +205,7 @@ class Recourse:
         if not reached:
             nearest = max(routes, key=lambda p: float(self.goal.margin(p.scores[-1:])[0]))
             return None, nearest.outcome, nearest.reason
-        slot = min(reached, key=lambda s: routes[s].distance)
+        slot = min(reached, key=lambda s: self._hardship(routes[s]))
         missed = [f"path {s}: {path.reason}" for s, path in enumerate(routes) if s not in reached]
         found = f"{len(reached)} of {len(routes)} paths reach {self.goal}"
         return slot, Outcome.REACHED, "; ".join([found, *missed])
@@ -248,10 +248,15 @@ class Recourse:
         reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
         moved = [self._moved(path) for path in routes]
         ordered = np.array([feature.ordered for feature in self.space.schema.features])
-        for slot in sorted(reached, key=lambda slot: routes[slot].distance):
+        for slot in sorted(reached, key=lambda slot: self._hardship(routes[slot])):
             if not any(_covers(moved[slot], moved[nearer], ordered) for nearer in chosen):
                 chosen.append(slot)
         return chosen
+
+    def _hardship(self, path: Path) -> float:
+        """A path's distance, in which what is twice as difficult is twice as far."""
+        apart = (path.points[-1] - path.points[0]) * self.space.difficulty
+        return float(np.linalg.norm(apart))
 
     def _moved(self, path: Path) -> Floats:
         """(features,) by how much a path changes what it sets; a gap counts as below all."""

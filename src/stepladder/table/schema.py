@@ -339,10 +339,13 @@ class Schema:
                 "features: [{name: income, kind: numeric}].",
                 "features",
             )
-        for key in content:  # others may hold what features share
-            if key not in _KEYS and (meant := nearest(key, _KEYS)):
+        for key, held in content.items():
+            meant = nearest(key, _KEYS)
+            if key not in _KEYS and (meant or not isinstance(held, Mapping)):
                 raise SchemaError(
-                    f"The schema has an unknown key {key!r}.{meant}", schema_file.Key(key)
+                    f"The schema has an unknown key {key!r}.{meant} Beside {listing(_KEYS)}, only "
+                    "settings that features share may have a key of their own.",
+                    schema_file.Key(key),
                 )
         features = []
         for i, entry in enumerate(content["features"]):

@@ -150,6 +150,14 @@ class Space:
         return np.array([f.change is Change.DECREASE for f in self.schema.features])
 
     @cached_property
+    def difficulty(self) -> Floats:
+        """(columns,) how hard each column is to change, 1 being usual"""
+        hard = np.ones(self.width)
+        for feature in self.schema.features:
+            hard[self.slices[feature.name]] = getattr(feature, "difficulty", 1.0)
+        return hard
+
+    @cached_property
     def at_once(self) -> Mask:
         """(features,) which change in a single step"""
         return np.array([getattr(f, "at_once", False) for f in self.schema.features])

@@ -128,9 +128,7 @@ def norm_of(distance: Distance, points: Floats, space: Space) -> Norm | None:
     """
     if distance == "mahalanobis":
         return whitening(points)
-    weights = np.ones(space.width)
-    for feature in space.schema.features:
-        weights[space.slices[feature.name]] = getattr(feature, "difficulty", 1.0)
+    weights = space.difficulty.copy()
     if isinstance(distance, Mapping):
         for name, weight in distance.items():
             space.schema.position(name)

@@ -327,7 +327,7 @@ class _Search:
             locked=locked,
             limits=(np.where(is_lifted, -np.inf, low), np.where(is_lifted, np.inf, high)),
             policy=Requirements.of(
-                [text for text in policy if (Kind.POLICY, text) not in gone], schema, "The policy"
+                [text for text in policy if (Kind.POLICY, text) not in gone], schema, policy=True
             ),
             max_changes=self.step.max_changes if is_capped else None,
         )

@@ -29,9 +29,13 @@ class Part:
     bound: Bound
     features: NDArray[np.intp]
     """the features it's about"""
+    of_policy: bool = False
+    """whether a yes takes it: then a row that lacks a value it's about doesn't keep it"""
 
     def holds(self, rows: Floats, start: Floats) -> Mask:
-        """(n,) which rows keep it; one that lacks a value it's about isn't judged."""
+        """(n,) which rows keep it; a requirement doesn't judge one that lacks a value."""
+        if self.of_policy:
+            return np.asarray(self.bound(rows, start).astype(bool))
         unknown = np.isnan(rows[:, self.features]).any(axis=1)
         return np.asarray(self.bound(rows, start).astype(bool) | unknown)
 
@@ -57,12 +61,12 @@ class Requirements:
     parts: tuple[Part, ...]
 
     @classmethod
-    def of(
-        cls, texts: Iterable[str], schema: Schema, what: str = "The requirement"
-    ) -> Requirements:
+    def of(cls, texts: Iterable[str], schema: Schema, *, policy: bool = False) -> Requirements:
+        """Those of a schema, or of a goal's policy."""
+        what = "The policy" if policy else "The requirement"
         return cls(
             tuple(
-                _part(part, schema, what)
+                _part(part, schema, what, policy=policy)
                 for text in texts
                 for part in Formula.parse(text, what).parts
             )
@@ -94,7 +98,7 @@ class Requirements:
         return kept
 
 
-def _part(formula: Formula, schema: Schema, what: str) -> Part:
+def _part(formula: Formula, schema: Schema, what: str, *, policy: bool) -> Part:
     bound = formula.bind(schema.names, schema.levels)
     if bound.kind != "truth":
         raise FormulaError(
@@ -102,4 +106,4 @@ def _part(formula: Formula, schema: Schema, what: str) -> Part:
             "it has to be true or false of a row; compare it with something, as in a <= b."
         )
     about = [f for f, name in enumerate(schema.names) if name in formula.names]
-    return Part(formula, bound, np.array(about, dtype=np.intp))
+    return Part(formula, bound, np.array(about, dtype=np.intp), policy)
