@@ -37,6 +37,8 @@ HOPS = {
 }
 LINKS = (*lender.FORMULAS, "housing_ratio <= total_ratio", "months_employed <= (age - 16) * 12")
 """The rules that tie columns together, as `broken` names them."""
+UNITS = {name: 10.0**-decimals for name, (_, decimals) in lender.FORMULAS.items()}
+"""What the last decimal of each derived column is worth."""
 
 DUST = 1e-9
 
@@ -59,24 +61,33 @@ def worked_out(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: by_hand(rows) for name, by_hand in BY_HAND.items()})
 
 
+def carried(today: pd.DataFrame) -> pd.DataFrame:
+    """What people's own values differ from their formulas by; mere rounding is no difference."""
+    apart = today[list(BY_HAND)] - worked_out(today)
+    halves = pd.Series({name: UNITS[name] / 2 for name in BY_HAND}) * (1 + 1e-6)
+    return apart.where(apart.abs() > halves, 0.0)
+
+
 def off(today: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """By how much each derived value differs from its formula, today's difference carried along.
 
     In units of its last decimal, and half a unit is what rounding takes.
     """
-    wanted = worked_out(rows) + (today[list(lender.FORMULAS)] - worked_out(today))
-    units = {name: 10.0**-decimals for name, (_, decimals) in lender.FORMULAS.items()}
-    return (rows[list(units)] - wanted).abs() / pd.Series(units)
+    wanted = worked_out(rows) + carried(today)
+    apart = (rows[list(UNITS)] - wanted).abs() / pd.Series(UNITS)
+    same = worked_out(rows) == worked_out(today)
+    still = (rows[list(UNITS)] - today[list(UNITS)]).abs() / pd.Series(UNITS)
+    return apart.mask(same, still)
 
 
 def completed(today: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with their age and all that is derived as they follow from the rest."""
     rows = rows.assign(age=today["age"] + (months(today, rows) // 12).astype(today["age"].dtype))
-    before = worked_out(today)
+    before, differs = worked_out(today), carried(today)
     for name, by_hand in BY_HAND.items():
         now = by_hand(rows)
-        carried = (now + (today[name] - before[name])).round(lender.FORMULAS[name][1])
-        rows[name] = carried.where(now != before[name], today[name])
+        then = (now + differs[name]).round(lender.FORMULAS[name][1])
+        rows[name] = then.where(now != before[name], today[name])
     return rows
 
 

@@ -28,7 +28,7 @@ import lender_check
 import numpy as np
 import pandas as pd
 from lender import LENDER, MODELS, SMALL, Terms
-from rules_page import filled
+from rules_page import filled, too_slow
 
 import stepladder as sl
 
@@ -295,7 +295,7 @@ def run(people: int, only: str | None) -> Iterator[tuple[str, str, Any]]:
     for part, measure in PARTS.items():
         for kind in MODELS:
             if only in (None, part):
-                figures = measure(kind, min(people, 300) if part == "brute" else people)
+                figures = measure(kind, people)
                 print(f"{part}, {kind}: {json.dumps(figures)}", flush=True)
                 yield part, kind, figures
 
@@ -313,7 +313,9 @@ def faults(figures: Figures) -> list[str]:
             if own["missed"]:
                 found.append(f"{what}: brute force finds routes for {len(own['missed'])} more")
             if own["ends_not_listed"]:
-                found.append(f"{what}: {own['ends_not_listed']} ends are none that there are")
+                found.append(f"{what}: {own['ends_not_listed']} ends aren't among the rows listed")
+    for words, ratio in too_slow(figures["times"]).items() if "times" in figures else ():
+        found.append(f"links take {ratio:.2f} times the time without, {words}")
     return found
 
 

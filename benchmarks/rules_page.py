@@ -11,6 +11,9 @@ from stepladder.numbers import exact, percent
 Figures = Mapping[str, Any]
 
 MODELS = {"logistic": "Logistic regression", "trees": "Boosted trees", "network": "Network"}
+SIZES = {"all": "all at once", "alone": "one person alone"}
+MOST = 1.1
+"""How many times as long it may take with the links as without."""
 WAYS = {
     "declared": "declared",
     "free numbers": "not declared: free numbers",
@@ -29,7 +32,8 @@ def filled(text: str, figures: Figures) -> str:
             begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
             before, rest = text.split(begin)
             after = rest.split(end)[1]
-            text = f"{before}{begin}\n{markdown(table(figures[name]))}\n{end}{after}"
+            aim = f"{_aim(figures[name])}\n\n" if name == "times" else ""
+            text = f"{before}{begin}\n{aim}{markdown(table(figures[name]))}\n{end}{after}"
     return text
 
 
@@ -115,6 +119,23 @@ def _times(figures: Figures) -> Table:
                 ]
             rows.append(Row((MODELS[kind], words), tuple(entries)))
     return _table("times", ("Model", "Links"), columns, rows)
+
+
+def too_slow(figures: Figures) -> dict[str, float]:
+    """Where declaring the links takes longer than it may, and how many times as long at most."""
+    slowest = {
+        words: max(own[size][way]["ratio"] for own in figures.values() for way in list(WAYS)[1:])
+        for size, words in SIZES.items()
+    }
+    return {words: ratio for words, ratio in slowest.items() if ratio >= MOST}
+
+
+def _aim(figures: Figures) -> str:
+    """Whether the aim is met, in words."""
+    slow = too_slow(figures)
+    ends = [f"missed for {words} (up to {ratio:.2f} times)" for words, ratio in slow.items()]
+    ends += [f"met for {words}" for words in SIZES.values() if words not in slow]
+    return f"The aim, less than {MOST:.1f} times the time without, is {' and '.join(ends)}."
 
 
 def _table(name: str, heads: tuple[str, ...], columns: Any, rows: list[Row]) -> Table:
