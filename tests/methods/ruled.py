@@ -149,9 +149,7 @@ def short(value: float) -> float:
 
 
 @st.composite
-def requirement(
-    draw: st.DrawFn, schema: list[Any], cells: Cells, *, one_row: bool
-) -> Requirement:
+def requirement(draw: st.DrawFn, schema: list[Any], cells: Cells, *, one_row: bool) -> Requirement:
     """A requirement that most reference rows keep, and some don't; a policy is of `one_row`."""
     numbers, texts = inputs(schema)
     a, b = (draw(st.sampled_from(numbers)) for _ in "ab")

@@ -269,7 +269,9 @@ def test_time_takes_nobody_beyond_the_bounds():
     assert ends_of(result) == ["reached", "unreachable"]
     assert result.final["age"].tolist() == [65.0, 64.0]
     assert result.status["reason"][1].endswith("it would be enough to give up the rules on age")
-    beyond = sl.Feasible.of(step.space_, people.tail(1)).check(pd.DataFrame({"age": 67.0, "a": [3.0]}))
+    beyond = sl.Feasible.of(step.space_, people.tail(1)).check(
+        pd.DataFrame({"age": 67.0, "a": [3.0]})
+    )
     assert [violation.rule for violation in beyond] == ["must lie within 18 and 65"]
 
 

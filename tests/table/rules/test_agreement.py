@@ -30,7 +30,9 @@ def test_a_column_that_follows_its_formula_up_to_rounding_is_fine():
 
 
 def test_one_that_doesnt_is_told_in_how_many_rows_and_by_how_much():
-    with pytest.warns(TableWarning, match=r"in 2 of 3 reference rows, by 0\.\d+ in .* 0\.25 at most"):
+    with pytest.warns(
+        TableWarning, match=r"in 2 of 3 reference rows, by 0\.\d+ in .* 0\.25 at most"
+    ):
         compared([1 / 3, 0.7, 0.5])
 
 

@@ -43,7 +43,9 @@ def test_bounds_are_those_of_allowed_values():
     assert (over.lowest[0], over.highest[0]) == (-3.0, 9.0)
 
 
-@given(st.lists(st.floats(-1e6, 1e6, width=64), min_size=1, max_size=5), st.sampled_from([1.0, -1.0]))
+@given(
+    st.lists(st.floats(-1e6, 1e6, width=64), min_size=1, max_size=5), st.sampled_from([1.0, -1.0])
+)
 def test_in_a_float32_column_an_end_is_the_very_next_number_whoever_else_asks(ends, way):
     over, ends = grid("float32"), np.array(ends)
     inside = over.inside(0, ends, way)

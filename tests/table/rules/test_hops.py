@@ -45,7 +45,10 @@ def test_a_gap_is_filled_with_any_level_but_not_to():
     over = hops(sl.Categorical, not_to=["b"], moves={"a": ["c"]})
     assert settled(over, [0, 2], np.nan) == [0, 2]
     assert np.isnan(settled(over, [1], np.nan)[0])
-    assert over.broken(np.array([[1.0], [2.0]]), np.array([[np.nan]]))[:, 0].tolist() == [True, False]
+    assert over.broken(np.array([[1.0], [2.0]]), np.array([[np.nan]]))[:, 0].tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_no_hop_leads_beyond_the_limits_not_even_on_the_way():
@@ -66,7 +69,9 @@ def test_rows_of_one_person_and_rows_of_many_are_settled_alike():
 
 
 def test_a_chain_is_as_short_as_it_can_be():
-    over = hops(sl.Categorical, moves={"a": ["b", "c"], "b": ["d"], "c": ["e"], "d": ["e"], "e": []})
+    over = hops(
+        sl.Categorical, moves={"a": ["b", "c"], "b": ["d"], "c": ["e"], "d": ["e"], "e": []}
+    )
     assert over.chain(0, 0, 4) == (2, 4)
     assert over.chain(0, 0, 0) == ()
     assert over.chain(0, 4, 0) == ()

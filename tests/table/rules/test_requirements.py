@@ -66,4 +66,6 @@ def test_they_know_what_they_are_about():
     found = Requirements.of(["was(a) + b <= 3 and c == 'x'"], sl.Schema(FEATURES))
     assert [part.features.tolist() for part in found.parts] == [[1], [2]]
     assert found.features.tolist() == [1, 2]
-    assert Requirements.of([], sl.Schema(FEATURES)).hold(np.zeros((2, 3)), np.zeros((2, 3))).shape == (2, 0)
+    assert Requirements.of([], sl.Schema(FEATURES)).hold(
+        np.zeros((2, 3)), np.zeros((2, 3))
+    ).shape == (2, 0)
