@@ -7,10 +7,10 @@ is its text for the library, and beside it a function that says the same for the
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -430,7 +430,7 @@ class Case:
                 broken.append(f"{feature.name} takes {steps} steps: {places}")
             if feature.kind != "numeric":
                 hops = self.hops(person, feature.name)
-                for a, b in itertools.pairwise(places):
+                for a, b in pairwise(places):
                     if not math.isnan(a) and not hops[int(a), int(b)]:
                         broken.append(f"{feature.name} can't go from {a} to {b} in a step")
         return broken

@@ -72,16 +72,21 @@ class Grid:
         if not finite.any():
             return ends
         known = ends[finite]
-        finest = np.finfo(np.float32 if self._single[f] else np.float64).eps / 2
-        step = np.maximum(np.abs(known) * finest, self.steps[f])
-        nearest = self.column(f, known)
+        nearest, step = self.column(f, known), np.maximum(self.steps[f], np.spacing(np.abs(known)))
         # An end that a float32 column can't hold is no end to it.
         while (beyond := np.isfinite(nearest) & ((nearest - known) * inwards < 0)).any():
-            nearest[beyond] = self.column(f, nearest[beyond] + inwards * step[beyond])
+            nearest[beyond] = self._further(f, nearest[beyond], inwards, step[beyond])
             step *= 2  # in case rounding went back again
         inside = ends.copy()
         inside[finite] = nearest
         return inside
+
+    def _further(self, f: int, values: Floats, way: float, step: Floats) -> Floats:
+        """The allowed values next to some that are, or about a step on (`way`: ±1)."""
+        if self.steps[f] or not self._single[f]:
+            return self.column(f, values + way * step)
+        following = np.nextafter(values.astype(np.float32), np.float32(way * np.inf))
+        return np.asarray(following, dtype=np.float64)
 
     def outside(self, f: int, values: Floats) -> Mask:
         """Which values break a feature's bounds; in a float32 column, bounds are float32 too."""
