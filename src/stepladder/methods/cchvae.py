@@ -224,7 +224,7 @@ class CCHVAE(Method):
         values = space.grid.nearest(space.to_values(points.reshape(-1, width)))
         values = np.where(np.abs(values - each.start) <= space.dust, each.start, values)
         values = each.complete(values)
-        workable = np.flatnonzero(~space.links.unworkable(values, each.start).any(axis=1))
+        workable = np.flatnonzero(each.workable(values))
         yes = np.zeros(len(values), dtype=bool)
         yes[workable] = scorer.met(scorer.score(values[workable]))
         met = (yes & each.passes(values)).reshape(count, samples)

@@ -90,16 +90,10 @@ def stepped(person: Feasible, rows: Floats) -> tuple[Floats, list[str]]:
     Where their steps don't, it's one step to the last of them; and what still breaks a rule then
     is named.
     """
-    broken = [*person.breaks(rows), *_unworkable(person, rows)]
+    broken = person.breaks(rows)
     if broken or not (missteps := _missteps(person, rows)):
         return rows, broken
     return (rows, missteps) if _missteps(person, rows[-1:]) else (rows[-1:], [])
-
-
-def _unworkable(person: Feasible, rows: Floats) -> list[str]:
-    """The derived features that can't be worked out on some of the rows."""
-    lost = person.space.links.unworkable(rows, person.start).any(axis=0)
-    return [person.space.schema.names[f] for f in np.flatnonzero(lost)]
 
 
 def _missteps(person: Feasible, rows: Floats) -> list[str]:

@@ -181,7 +181,7 @@ class Feasible:
         requirements, start = self.space.requirements, self.start
         if self.is_box:
             return np.ones(len(rows), dtype=bool)
-        kept = ~self._lost(rows).any(axis=1)
+        kept = self.workable(rows)
         if len(requirements):
             kept &= requirements.kept(rows, start, self.kept_today).all(axis=1)
         if self.max_changes is not None:
@@ -216,28 +216,48 @@ class Feasible:
 
     def _lost(self, rows: Floats) -> Mask:
         """What follows from the rest of rows and can't be: not worked out, or out of bounds."""
-        links = self.space.links
-        lost = links.unworkable(rows, self.start)
-        for f in links.ageing.tolist():
-            lost[:, f] = self.space.grid.outside(f, rows[:, f])
+        lost = np.zeros(rows.shape, dtype=bool)
+        for f in np.flatnonzero(self.space.links.linked).tolist():
+            lost[:, f] = self._lost_in(f, rows)
         return lost
+
+    def workable(self, rows: Floats) -> Mask:
+        """(rows,) which rows have all that follows from the rest of them."""
+        workable = np.ones(len(rows), dtype=bool)
+        for f in np.flatnonzero(self.space.links.linked).tolist():
+            workable &= ~self._lost_in(f, rows)
+        return workable
+
+    def _lost_in(self, f: int, rows: Floats) -> Mask:
+        missing = np.isnan(rows[:, f]) & ~np.isnan(self.start[:, f])
+        return np.asarray(missing | self.space.grid.outside(f, rows[:, f]))
 
     def nearest(self, values: Floats) -> Floats:
         """Each feature's nearest allowed value within the limits, whatever the others are."""
-        start, (lower, upper) = self.start, self.asked
-        values = np.where(np.isnan(values), start, values)  # nobody is advised to leave a gap
-        wanted = self.space.grid.nearest(values)
-        rows = np.clip(wanted, *self.limits)
+        mine = self.space.links.settable
+        rows = np.where(np.isnan(values), self.start, values)  # nobody is advised to leave a gap
+        some = rows[:, mine]
+        start, lower, upper, least, most = (
+            side[:, mine] for side in (self.start, *self.asked, *self.limits)
+        )
+        wanted = self.space.grid.nearest(some, mine)
+        found = np.minimum(np.maximum(wanted, least), most)
         # Who stands outside what may be asked for either stays or goes in.
-        rows = np.where((rows < lower) & (rows > start), lower, rows)
-        rows = np.where((rows > upper) & (rows < start), upper, rows)
-        moved = np.abs(values - start)
-        stays = moved <= np.maximum(np.abs(values - rows), self.space.dust)
-        rows = np.where(stays, start, rows)
-        if hopping := list(self.space.hops.allowed):
-            rows[:, hopping] = wanted[:, hopping]
-            rows = self.space.hops.settled(rows, start, lower, upper)
-        return np.where(self.space.links.linked, start, rows)
+        if self._has_holes:
+            found = np.where((found < lower) & (found > start), lower, found)
+            found = np.where((found > upper) & (found < start), upper, found)
+        stays = np.maximum(np.abs(some - found), self.space.dust[mine]) >= np.abs(some - start)
+        rows[:] = self.start
+        rows[:, mine] = np.where(stays, start, found)
+        for f in self.space.hops.allowed:
+            rows[:, f] = wanted[:, int(np.searchsorted(mine, f))]
+        return self.space.hops.settled(rows, self.start, *self.asked)
+
+    @cached_property
+    def _has_holes(self) -> bool:
+        """Whether somebody stands outside what may be asked of them."""
+        lower, upper = self.asked
+        return bool(((self.start < lower) | (self.start > upper)).any())
 
     def nearest_in(self, f: int, values: Floats) -> Floats:
         """The same for one feature: values (n,), none of them missing."""

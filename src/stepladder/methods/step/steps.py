@@ -56,7 +56,8 @@ def walkable(feasible: Feasible, rows: Floats) -> Mask:
     Hops are tried before everything else, and after it.
     """
     space, found = feasible.space, np.ones(len(rows), dtype=bool)
-    if not space.hops.allowed or (space.links.are_none and not len(space.requirements)):
+    about = space.links.roots([*space.requirements.features, *space.links.derived])
+    if not np.isin(list(space.hops.allowed), about).any():
         return found
     several = np.flatnonzero(space.hops.several(rows, feasible.start, *feasible.asked))
     if len(several):
@@ -76,11 +77,14 @@ def _hops_keep(own: Feasible, rest: Floats, ends: Floats) -> Mask:
     kept = own.fulfils(here)
     for f, known in hopping.items():
         who = np.flatnonzero(known)
-        ends_of = (side[who, f].tolist() for side in (start, ends, lower, upper))
-        chains = [hops.chain(f, *its) for its in zip(*ends_of, strict=True)]
+        sides = np.stack([side[who, f] for side in (start, ends, lower, upper)], axis=1)
+        different, which = np.unique(sides, axis=0, return_inverse=True)
+        chains = [hops.chain(f, *its) for its in different.tolist()]
         for hop in range(max(map(len, chains), default=0)):
-            going = [i for i, chain in enumerate(chains) if hop < len(chain)]
-            here[who[going], f] = [chains[i][hop] for i in going]
+            level = np.array([chain[hop] if hop < len(chain) else np.nan for chain in chains])
+            following = level[which.reshape(-1)]
+            going = ~np.isnan(following)
+            here[who[going], f] = following[going]
             here = own.complete(here)
             kept &= own.fulfils(here)
     return kept

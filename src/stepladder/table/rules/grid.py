@@ -31,8 +31,8 @@ class Grid:
         self.steps = np.array([_step(feature) for feature in schema.features])
         """(features,) how far apart a feature's values are; 0 if any number is one"""
         self._whole = (self.steps == 1.0) & ~np.array(self._single)
-        self._apart = np.flatnonzero(~self._whole & ((self.steps > 0) | self._single))
-        """the features that need a look of their own"""
+        self._is_apart = ~self._whole & ((self.steps > 0) | self._single)
+        """(features,) which need a look of their own"""
         bounds = [bounds_of(feature) for feature in schema.features]
         self.lowest, self.highest = (
             np.array(
@@ -42,11 +42,12 @@ class Grid:
         )
         """(features,) the first and the last allowed value within each feature's bounds"""
 
-    def nearest(self, values: Floats) -> Floats:
-        """Each value's nearest allowed one, for complete rows (n, features)."""
-        rows = np.where(self._whole, np.rint(values), values)  # the common kinds in one go
-        for f in self._apart.tolist():
-            rows[:, f] = self.column(f, values[:, f])
+    def nearest(self, values: Floats, features: NDArray[np.intp] | None = None) -> Floats:
+        """Each value's nearest allowed one, for rows (n, features), or some of their features."""
+        mine = np.arange(values.shape[1]) if features is None else features
+        rows = np.where(self._whole[mine], np.rint(values), values)  # the common kinds in one go
+        for column in np.flatnonzero(self._is_apart[mine]).tolist():
+            rows[:, column] = self.column(int(mine[column]), values[:, column])
         return rows
 
     def column(self, f: int, values: Floats) -> Floats:

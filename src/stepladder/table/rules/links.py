@@ -43,6 +43,7 @@ class Links:
         self._grid = space.grid
         self.chosen = np.array([feature.chosen for feature in features])
         """(features,) which a plan may set"""
+        self.settable = np.flatnonzero(self.chosen)
         self._months = np.array([getattr(f, "months", None) or 0.0 for f in features])
         self._each = np.array([getattr(f, "months_each", None) or 0.0 for f in features])
         self._slow = np.flatnonzero(self.chosen & (self._months + self._each > 0))
@@ -133,12 +134,6 @@ class Links:
         off = own - formula
         rounding = self._grid.steps[f] / 2 * (1 + 1e-9)
         return np.where(np.isfinite(off) & (np.abs(off) > rounding), off, 0.0)
-
-    def unworkable(self, rows: Floats, start: Floats) -> Mask:
-        """(n, features) which derived values couldn't be worked out though today's could."""
-        lost = np.zeros(rows.shape, dtype=bool)
-        lost[:, self.derived] = np.isnan(rows[:, self.derived]) & ~np.isnan(start[:, self.derived])
-        return lost
 
 
 @dataclass(frozen=True, eq=False)
