@@ -13,6 +13,7 @@ from tests.contract.test_same_answer import assert_same
 
 import stepladder as sl
 from stepladder.errors import SchemaError
+from stepladder.methods.dice import DiCE
 
 UNCHECKED = [name for name in made.METHODS if name not in made.HONOURING]
 STEPS = ["step", made.ONCE, made.PER_DIRECTION]
@@ -88,6 +89,16 @@ def test_alone_or_in_a_batch(name):
     for i in (0, 3, 9):
         alone = method.recourse(ruled.PEOPLE.iloc[[i]])
         assert_same(alone.routes, [together.routes[i]], within=made.rounding(name))
+
+
+@pytest.mark.parametrize("algorithm", ["kdtree", "genetic"])
+def test_the_other_searches_of_dice_work_out_what_follows_too(algorithm):
+    method = DiCE(2, algorithm, iterations=20).fit(
+        ruled.TRAIN, ruled.model, goal=ruled.GOAL, space=ruled.SPACE
+    )
+    result = method.recourse(ruled.PEOPLE.iloc[[0, 8, 9]])
+    assert (result.status["outcome"] == "reached").sum() >= 2
+    assert [wrong for rows in paths(result) for wrong in ruled.broken(rows)] == []
 
 
 @pytest.mark.parametrize("most", [1, 2])

@@ -109,18 +109,25 @@ def test_time_can_be_neither_locked_nor_limited():
         STEP.recourse(PERSON, limits={PERSON.index[0]: {"age": (None, 40)}})
 
 
-def test_a_resumed_walk_keeps_to_its_path_though_today_is_another_day():
-    for person in range(12):
-        walk = STEP.walk(ruled.PEOPLE.iloc[[person]])
-        long = [offer for offer in walk.directions() if offer.steps_left]
-        if long:
-            walk.take(long[0].path)
-            again = STEP.resume(walk.to_json())
-            assert again._followed is not None
-            assert [str(o) for o in again.directions()] == [str(o) for o in walk.directions()]
-            break
-    else:
-        pytest.fail("nobody has a path of several steps")
+def test_a_resumed_walk_keeps_to_its_path_though_time_has_passed():
+    """From where it began, two levels take three years; from here, the second takes one."""
+    levels = ["none", "school", "master"]
+    ladder = sl.Ordinal(
+        "studies", levels=levels, change="increase", moves={"none": ["school"]}, months_each=18
+    )
+    frame = pd.DataFrame({"studies": levels * 5, "age": np.arange(20.0, 35)})
+    step = sl.StEP(1).fit(
+        frame,
+        lambda f: (f["studies"] == "master").to_numpy(float),
+        schema=sl.Schema([ladder, sl.Numeric("age", change="time")]),
+    )
+    walk = step.walk({"studies": "none", "age": 30.0})
+    walk.take(0)
+    again = step.resume(walk.to_json())
+    for one in (walk, again):
+        one.take(0)
+        assert one.done
+        assert one.row["age"].item() == 33
 
 
 def test_a_walk_may_begin_with_a_gap_and_be_saved_with_it():

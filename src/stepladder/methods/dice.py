@@ -282,7 +282,10 @@ class DiCE(Method):
         else:
             share = _Share(scorer, self._spread, person)
             explainer.model = _library().Asked(declared, share)
-            explainer.reachable = self._accepted[person.keeps(person.complete(self._accepted))]
+            kept = person.keeps(person.complete(self._accepted))
+            # What no plan sets must not seem to vary; it's worked out when the model is asked.
+            follows = self.space_.links.linked
+            explainer.reachable = np.where(follows, start, self._accepted[kept])
             if self.algorithm == "genetic" and self.iterations:
                 how["maxiterations"] = self.iterations
         explainer.data_interface.set_continuous_feature_indexes(query)
