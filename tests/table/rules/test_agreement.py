@@ -38,6 +38,6 @@ def test_one_that_doesnt_is_told_in_how_many_rows_and_by_how_much():
 
 def test_a_requirement_that_nobody_keeps_is_refused():
     ltv = [1 / 3, 2 / 3, 0.75]
-    with pytest.raises(SchemaError, match="None of the 3 reference rows keeps .* price <= loan"):
+    with pytest.raises(SchemaError, match=r"None of the 3 reference rows keeps .* price <= loan"):
         compared(ltv, ("loan <= price and price <= loan",))
     compared(ltv, ("loan <= 1",))

@@ -55,7 +55,7 @@ def test_as_an_error_it_names_the_row():
         faults.check_formulas(SPACE, VALUES, labels)
     with (
         np.errstate(invalid="ignore"),
-        pytest.raises(FormulaError, match="'odd' can't be .* function"),
+        pytest.raises(FormulaError, match=r"'odd' can't be .* function"),
     ):
         faults.check_formulas(SPACE, np.array([[1.0, -1.0, 0.5, 1.0]]))
     faults.check_bounds(SPACE, VALUES[[0, 2, 3]])
