@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,7 @@ def test_what_is_offered_is_what_single_hops_lead_to(settings, one, other):
             chain = (start, *over.chain(0, start, there, float(low), float(high)))
             assert chain[-1] == there
             assert len(set(chain)) == len(chain)
-            for a, b in itertools.pairwise(chain):
+            for a, b in pairwise(chain):
                 assert feature.allows(LEVELS[int(a)], LEVELS[int(b)])
                 assert low <= b <= high
 
