@@ -379,7 +379,7 @@ class Method(ABC):
         """Refuse to hold what no plan sets, since it would move all the same."""
         links = self.space_.links
         for f in np.flatnonzero(links.linked).tolist():
-            moves = ~np.take(locked, links.roots([f]), axis=1).all(axis=1)
+            moves = ~np.take(locked, links.movers(f), axis=1).all(axis=1)
             ended = limits is not None and np.isfinite([end[:, f] for end in limits]).any()
             if ended or (locked[:, f] & moves).any():
                 raise ParameterError(unsettable(self.space_.schema.features[f]))
@@ -521,6 +521,12 @@ def _no_positives(scorer: Scorer, scores: Floats, accepted: Mask, rows: int) -> 
         return (
             f"The model accepts {int(accepted.sum())} of {rows} reference rows, but none of them "
             "carries the desired label. Leave labels out, or check which class is desired."
+        )
+    if scorer.met(scores).any():
+        return (
+            f"The model accepts {int(scorer.met(scores).sum())} of {rows} reference rows, but none "
+            f"of them keeps the policy ({' and '.join(scorer.goal.policy)}). Is it the wrong way "
+            "round, or in another unit?"
         )
     best = scores[scorer.goal.margin(scores).argmax()]
     return (

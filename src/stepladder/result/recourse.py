@@ -177,10 +177,11 @@ class Recourse:
         Who breaks a requirement of the schema today finds it among the reasons.
         """
         best = [self.best_at(i) for i in range(len(self.people))]
-        reasons = [
-            "; ".join([reason, *(f"today's row breaks {part}" for part in broken)])
-            for (*_, reason), broken in zip(best, self.broken_today, strict=True)
-        ]
+        reasons = []
+        for (_, outcome, reason), broken in zip(best, self.broken_today, strict=True):
+            told = [f"today's row breaks {part}" for part in broken]
+            alone = not told or outcome is Outcome.INVALID_ROW
+            reasons.append(reason if alone else "; ".join([reason.removesuffix("."), *told]))
         return self._plain(
             {
                 "person": self.people,

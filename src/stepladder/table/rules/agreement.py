@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 
 from stepladder.errors import SchemaError, TableWarning
-from stepladder.numbers import plain
 from stepladder.table.feature import Feature, Numeric
 from stepladder.table.space import Floats, Space
 
@@ -29,7 +28,14 @@ def compare(space: Space, values: Floats) -> None:
                 f"{part.formula.text}. Is it the wrong way round, or in another unit?"
             )
     worked = space.links.worked_out(values)
+    complete = ~np.isnan(values).any(axis=1)
     for d, f in enumerate(space.links.derived):
+        if complete.any() and not np.isfinite(worked[complete, d]).any():
+            raise SchemaError(
+                f"The formula of {space.schema.names[f]!r} gives a number for none of the "
+                f"{int(complete.sum()):,} reference rows that lack no value, as after a division "
+                "by 0. Correct it."
+            )
         off = np.abs(values[:, f] - worked[:, d])
         known = off[np.isfinite(off)]
         apart = known > _tolerance(space, f) + SAME * np.abs(values[np.isfinite(off), f])
@@ -51,6 +57,6 @@ def _differs(feature: Feature, off: Floats, rows: int) -> str:
     if not isinstance(feature, Numeric) and feature.levels is not None:
         return f"{often}. A person's own level stays until the formula's changes."
     return (
-        f"{often}, by {plain(float(np.median(off)))} in the middle and {plain(float(off.max()))} "
+        f"{often}, by {np.median(off):.4g} in the middle and {off.max():.4g} "
         "at most. What a person's own value differs by is carried along."
     )

@@ -78,6 +78,9 @@ def unworkable(space: Space, values: Floats) -> Mask:
 
 def _outside(feature: Feature) -> str:
     low, high = bounds_of(feature)
+    if np.isinf(low) or np.isinf(high):
+        ends = f"up to {plain(high)}" if np.isinf(low) else f"from {plain(low)}"
+        return f"outside the schema's own bounds, {ends}"
     return f"outside the schema's own bounds {plain(low)} to {plain(high)}"
 
 

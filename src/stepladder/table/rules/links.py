@@ -101,6 +101,14 @@ class Links:
             ahead += self._inputs.get(f, ())
         return np.array(sorted(f for f in seen if self.chosen[f]), dtype=np.intp)
 
+    def movers(self, f: int) -> NDArray[np.intp]:
+        """The features that a plan may set and that move one, be it by the time they take."""
+        inputs = {int(f)}
+        while more := {i for one in inputs for i in self._inputs.get(one, ())} - inputs:
+            inputs |= more
+        slow = self._slow.tolist() if inputs & set(self.ageing.tolist()) else []
+        return np.array(sorted({*self.roots([f]).tolist(), *slow}), dtype=np.intp)
+
     def filled(self, values: Floats) -> Floats:
         """Values (n, features) of nobody in particular, with derived features by their formulas."""
         values = values.copy() if self.derived else values
@@ -169,8 +177,15 @@ class _Function:
     def __call__(self, rows: Floats, start: Floats) -> Floats:
         name, function = self.feature.name, self.feature.formula
         assert callable(function)
-        found = function(self.space.to_frame(rows))
-        column = np.asarray(found, dtype=object if self.feature.levels else np.float64)
+        try:
+            found = function(self.space.to_frame(rows))
+            column = np.asarray(found, dtype=object if self.feature.levels else np.float64)
+        except Exception as error:  # somebody else's function may raise anything
+            raise SchemaError(
+                f"The function of the derived feature {name!r} raised {type(error).__name__}: "
+                f"{error}. It gets a frame of rows and has to return one "
+                f"{'of its levels' if self.feature.levels else 'number'} per row."
+            ) from error
         if column.shape != (len(rows),):
             raise SchemaError(
                 f"The function of the derived feature {name!r} returned the shape {column.shape} "

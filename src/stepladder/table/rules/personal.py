@@ -100,7 +100,8 @@ class _Given:
 
     @property
     def what(self) -> str:
-        return f"The limits of {self.person!r} on {self.feature!r}{self.place}"
+        person = self.person.item() if isinstance(self.person, np.generic) else self.person
+        return f"The limits of {person!r} on {self.feature!r}{self.place}"
 
 
 def read_limits(

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from stepladder.checks import finite
 from stepladder.errors import ExtraError
-from stepladder.table.feature import Feature, Numeric
+from stepladder.table.feature import Feature
+from stepladder.table.kind import Counted
 
 Chart: TypeAlias = Any
 """An Altair chart of any kind; Altair is an extra, so it can't be named here."""
@@ -226,20 +227,20 @@ def titled(feature: Feature) -> str:
     'Other debts, in $ a month'
     """
     title = feature.label[:1].upper() + feature.label[1:]
-    unit = feature.unit if isinstance(feature, Numeric) else ""
+    unit = feature.unit if isinstance(feature, Counted) else ""
     return f"{title}, in {unit}" if unit else title
 
 
 def times(feature: Feature) -> float:
     """What a feature's numbers are multiplied by to be drawn in its unit."""
-    return float(feature.times) if isinstance(feature, Numeric) else 1.0
+    return float(feature.times) if isinstance(feature, Counted) else 1.0
 
 
 def number_axis(feature: Feature | None = None, **settings: Any) -> dict[str, Any]:
     """An axis of numbers as people write them; whole ones have no ticks between them."""
-    if isinstance(feature, Numeric) and feature.percent:
+    if isinstance(feature, Counted) and feature.percent:
         return {"format": ",~%", **settings}
-    if isinstance(feature, Numeric) and feature.most_decimals == 0:
+    if isinstance(feature, Counted) and feature.most_decimals == 0:
         settings["tickMinStep"] = feature.times
     return {"format": ",~r", **settings}
 
