@@ -1234,3 +1234,22 @@ def test_the_page_and_the_help_have_the_table_of_exits():
     for status, why in EXITS.items():
         assert f"| {int(status)} | {why} |" in PAGE
         assert f"{int(status):>5}  {why}" in said
+
+
+def test_a_policy_and_the_most_changes_are_said_on_the_command_line(folder):
+    shown = stepladder(
+        *("--out", "plan.csv", "--policy", "debt <= 2", "--max-changes", "1", "--json")
+    )
+    assert shown.exit_code in (0, 3), shown.output
+    said = json.loads(shown.stdout)
+    assert said["goal"].endswith("with debt <= 2")
+    assert said["settings"]["max_changes"] == 1
+    ends = pd.read_csv("plan.csv")
+    met = ends[ends["outcome"].isin(["reached", "already_positive"])]
+    assert (met["debt"] <= 2).all()
+    shown = stepladder("--method", "face", "--max-changes", "1")
+    assert shown.exit_code == 2
+    assert "--max-changes is for --method step" in shown.output
+    shown = stepladder("--policy", "dept <= 2")
+    assert shown.exit_code == 1
+    assert "Did you mean 'debt'?" in shown.output

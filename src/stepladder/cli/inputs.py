@@ -94,6 +94,13 @@ Invalid = Annotated[
     ),
 ]
 MethodName = Annotated[str, typer.Option(help="step, dice, face, cchvae or mim.")]
+MaxChanges = Annotated[
+    int | None, typer.Option(min=1, help="How many things a path may change at most.")
+]
+Policy = Annotated[
+    list[str] | None,
+    typer.Option(help='What a yes takes beside the model\'s: "dti <= 0.43". May be repeated.'),
+]
 PathCount = Annotated[int | None, typer.Option(min=1, help="How many paths each person gets (3).")]
 Lock = Annotated[
     list[str] | None,
@@ -163,12 +170,18 @@ class Wanted:
     score: float
     desired: tuple[str, ...]
     range: Goal | None
+    policy: tuple[str, ...] = ()
+    """what a yes takes beside the model's"""
 
     @classmethod
     def of(
-        cls, goal: float | None, between: tuple[str, str] | None, desired: list[str] | None
+        cls,
+        goal: float | None,
+        between: tuple[str, str] | None,
+        desired: list[str] | None,
+        policy: list[str] | None,
     ) -> Wanted:
-        """What --goal, --goal-between and --desired say, where they don't contradict."""
+        """What --goal, --goal-between, --desired and --policy say, if they don't contradict."""
         from stepladder.model.goal import Goal
 
         for option, given in (("--goal", goal), ("--desired", desired)):
@@ -181,15 +194,16 @@ class Wanted:
         for named in classes:
             if classes.count(named) > 1:
                 raise typer.BadParameter(f"--desired {named} is given more than once.")
-        within = None if between is None else Goal.between(*map(_end, between))
-        return cls(0.5 if goal is None else goal, classes, within)
+        beside = tuple(policy or ())
+        within = None if between is None else Goal.between(*map(_end, between), policy=beside)
+        return cls(0.5 if goal is None else goal, classes, within, beside)
 
     def goal(self, model: Any) -> Goal:
         """The goal, in which classes are what the model knows them as."""
         from stepladder.model.goal import Goal
 
         classes = [_class(model, named) for named in self.desired]
-        return self.range or Goal(threshold=self.score, desired=classes or None)
+        return self.range or Goal(threshold=self.score, desired=classes or None, policy=self.policy)
 
 
 @dataclass(frozen=True)
@@ -444,9 +458,11 @@ def budget_of(epsilon: float | None, delta: float | None, ledger: Path | None) -
     return Budget(epsilon, delta, ledger=ledger)
 
 
-def method_of(name: str, paths: int | None, privacy: Any) -> Method:
+def method_of(name: str, paths: int | None, max_changes: int | None, privacy: Any) -> Method:
     """The method of that name, with the settings that were given."""
     from stepladder.methods.catalogue import make
 
-    asked = {"paths": paths, "privacy": privacy}
+    if max_changes is not None and name != "step":
+        raise typer.BadParameter("--max-changes is for --method step.")
+    asked = {"paths": paths, "max_changes": max_changes, "privacy": privacy}
     return make(name, {setting: value for setting, value in asked.items() if value is not None})

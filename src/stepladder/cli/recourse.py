@@ -34,8 +34,10 @@ from stepladder.cli.inputs import (
     Limit,
     Limits,
     Lock,
+    MaxChanges,
     MethodName,
     PathCount,
+    Policy,
     Quiet,
     TimeBudget,
     Trust,
@@ -66,10 +68,12 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     goal: GoalScore = None,
     goal_between: GoalBetween = None,
     desired: Desired = None,
+    policy: Policy = None,
     labels: Labels = None,
     identity: Identity = None,
     method: MethodName = "step",
     paths: PathCount = None,
+    max_changes: MaxChanges = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Where results go: .parquet or .json (every step), .csv (every end)."),
@@ -103,7 +107,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     from stepladder.cli.results import Results, check_result_name
     from stepladder.privacy.pay import PayOnce
 
-    wanted = Wanted.of(goal, goal_between, desired)
+    wanted = Wanted.of(goal, goal_between, desired, policy)
     private = is_private(method, epsilon, delta, ledger, bought)
     read = (model, data, people, schema, limits, ledger, bought)
     if out is not None:
@@ -134,7 +138,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     total = inputs.check_people(space, identity, limit, bounded, invalid=invalid, private=private)
     with nullcontext() if out is None else Results(out) as results:
         paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
-        chosen = method_of(method, paths, paid)
+        chosen = method_of(method, paths, max_changes, paid)
         inputs.fit(chosen, space, rows)
         fingerprints, aside = inputs.fingerprints(space, rows), inputs.set_aside(identity)
         del rows  # there may be many, and answering no longer needs them

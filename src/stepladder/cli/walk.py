@@ -23,7 +23,9 @@ from stepladder.cli.inputs import (
     Labels,
     LedgerFile,
     Lock,
+    MaxChanges,
     PathCount,
+    Policy,
     Trust,
     TrustPickle,
     Wanted,
@@ -70,8 +72,10 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     ] = None,
     lock: Lock = None,
     desired: Desired = None,
+    policy: Policy = None,
     labels: Labels = None,
     paths: PathCount = None,
+    max_changes: MaxChanges = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     ledger: LedgerFile = None,
@@ -89,7 +93,7 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     from stepladder.methods.step import StEP
     from stepladder.privacy.pay import PayPerDirection
 
-    wanted = Wanted.of(goal, goal_between, desired)
+    wanted = Wanted.of(goal, goal_between, desired, policy)
     private = is_private("step", epsilon, delta, ledger, bought)
     if resume is not None:
         if person is not None or row is not None:
@@ -135,7 +139,7 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
         check_place(file)
     paid = PayPerDirection(budget_of(epsilon, delta, ledger), saved=bought) if private else None
     _say_paid_again(paid, file)
-    step = method_of("step", paths, paid)
+    step = method_of("step", paths, max_changes, paid)
     assert isinstance(step, StEP)
     inputs.fit(step, space, rows)
     del rows  # there may be many, and a walk may take an hour
