@@ -8,8 +8,8 @@ import pandas as pd
 from hypothesis import given
 
 import stepladder as sl
+from stepladder.methods.asked import margins
 from stepladder.methods.pace import Pace
-from stepladder.methods.step.asked import margins
 from stepladder.methods.step.mixed import climb
 from stepladder.methods.step.reference import profiles
 

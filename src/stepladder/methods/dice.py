@@ -23,6 +23,7 @@ import numpy as np
 
 from stepladder.checks import choice, finite, whole_number
 from stepladder.errors import ExtraError, ModelError, ParameterError
+from stepladder.methods.asked import accepted
 from stepladder.methods.base import (
     TOO_LATE,
     Answer,
@@ -32,7 +33,6 @@ from stepladder.methods.base import (
     standing,
 )
 from stepladder.methods.pace import TimeUpError
-from stepladder.methods.step.asked import accepted
 from stepladder.methods.trails import offered
 from stepladder.model.goal import Goal
 from stepladder.model.scorer import Scorer

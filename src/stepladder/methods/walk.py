@@ -489,7 +489,7 @@ class Walk:
                     space.shown(int(f), before[f]),
                     space.shown(int(f), after[f]),
                 )
-                for f in np.flatnonzero(space.links.asked(before, after))
+                for f in np.flatnonzero(space.links.changes(before, after))
             ),
             score=float(path.scores[1]),
             steps_left=path.steps - 1,

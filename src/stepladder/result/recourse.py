@@ -89,7 +89,7 @@ class Recourse:
                         self.space.schema.features,
                         path.values[0],
                         path.values[-1],
-                        self.space.links.asked(path.values[0], path.values[-1]),
+                        self.space.links.changes(path.values[0], path.values[-1]),
                         strict=True,
                     )
                 )
@@ -153,7 +153,7 @@ class Recourse:
         text; a pandas frame holds them as they are.
         """
         ends, starts = self._ends, np.repeat(self._starts, self._slots, axis=0)
-        moved = np.argwhere(self.space.links.asked(starts, ends))
+        moved = np.argwhere(self.space.links.changes(starts, ends))
         features = self.space.schema.features
         cells = [
             (self.space.shown(f, starts[row, f]), self.space.shown(f, ends[row, f]))
@@ -262,7 +262,7 @@ class Recourse:
     def _moved(self, path: Path) -> Floats:
         """(features,) by how much a path changes what it sets; a gap counts as below all."""
         start, end = path.values[0], path.values[-1]
-        asked = self.space.links.asked(start, end)
+        asked = self.space.links.changes(start, end)
         return np.where(asked, np.nan_to_num(end) - np.nan_to_num(start, nan=-1.0), 0.0)
 
     # ---- metrics --------------------------------------------------------------------------
@@ -293,7 +293,7 @@ class Recourse:
             reached=np.array([p.outcome is Outcome.REACHED for p in flat], bool).reshape(n, k),
             lengths=np.array([p.length for p in flat], float).reshape(n, k),
             steps=np.array([p.steps for p in flat], np.int64).reshape(n, k),
-            changed=self.space.links.asked(starts, ends).sum(axis=1).reshape(n, k),
+            changed=self.space.links.changes(starts, ends).sum(axis=1).reshape(n, k),
             nearness=self.nearness[asked],
         )
 

@@ -42,7 +42,7 @@ class Feasible:
 
     space: Space
     start: Floats
-    asked: Ends
+    reachable: Ends
     """within what each feature has to be once it isn't the person's own value any more"""
     today: Floats
     """(n, derived) what the formulas of derived features say of `start`"""
@@ -119,11 +119,11 @@ class Feasible:
 
     def take(self, rows: NDArray[np.intp] | slice) -> Feasible:
         """The sets of some of the people, in that order; one may be taken more than once."""
-        lower, upper = self.asked
+        lower, upper = self.reachable
         return replace(
             self,
             start=self.start[rows],
-            asked=(lower[rows], upper[rows]),
+            reachable=(lower[rows], upper[rows]),
             today=self.today[rows],
             kept_today=self.kept_today[rows],
         )
@@ -133,7 +133,7 @@ class Feasible:
     @cached_property
     def limits(self) -> Ends:
         """A box around the set: the lowest and the highest value of each feature."""
-        lower, upper = self.asked
+        lower, upper = self.reachable
         return np.fmin(lower, self.start), np.fmax(upper, self.start)
 
     @cached_property
@@ -199,11 +199,11 @@ class Feasible:
 
     def changes(self, rows: Floats) -> Mask:
         """Which features of rows a plan would set to another value: a mask (rows, features)."""
-        return self.space.links.asked(self.start, rows)
+        return self.space.links.changes(self.start, rows)
 
     def broken(self, rows: Floats) -> Mask:
         """Which features of which rows break a rule of their own: a mask (rows, features)."""
-        lower, upper = self.asked
+        lower, upper = self.reachable
         links = self.space.links
         odd = rows != self.space.grid.nearest(rows)
         beyond = ~((rows >= lower) & (rows <= upper))  # a gap is neither
@@ -238,7 +238,7 @@ class Feasible:
         rows = np.where(np.isnan(values), self.start, values)  # nobody is advised to leave a gap
         some = rows[:, mine]
         start, lower, upper, least, most = (
-            side[:, mine] for side in (self.start, *self.asked, *self.limits)
+            side[:, mine] for side in (self.start, *self.reachable, *self.limits)
         )
         wanted = self.space.grid.nearest(some, mine)
         found = np.minimum(np.maximum(wanted, least), most)
@@ -251,17 +251,17 @@ class Feasible:
         rows[:, mine] = np.where(stays, start, found)
         for f in self.space.hops.allowed:
             rows[:, f] = wanted[:, int(np.searchsorted(mine, f))]
-        return self.space.hops.settled(rows, self.start, *self.asked)
+        return self.space.hops.settled(rows, self.start, *self.reachable)
 
     @cached_property
     def _has_holes(self) -> bool:
         """Whether somebody stands outside what may be asked of them."""
-        lower, upper = self.asked
+        lower, upper = self.reachable
         return bool(((self.start < lower) | (self.start > upper)).any())
 
     def nearest_in(self, f: int, values: Floats) -> Floats:
         """The same for one feature: values (n,), none of them missing."""
-        start, (lower, upper) = self.start[:, f], (ends[:, f] for ends in self.asked)
+        start, (lower, upper) = self.start[:, f], (ends[:, f] for ends in self.reachable)
         if f in self.space.hops.allowed:
             rows = self.start.copy()
             rows[:, f] = values
@@ -304,7 +304,7 @@ class Feasible:
     def blocked_by(self, frame: Frame) -> list[tuple[str, ...]]:
         """For each row of `frame`, the features whose rules keep a person from becoming it."""
         rows = self._fits(self.space.read(frame))
-        lower, upper = self.asked
+        lower, upper = self.reachable
         stopped = (rows < lower) | (rows > upper)
         stopped |= self.space.hops.broken(rows, self.start, lower, upper)
         stopped &= changed(rows, self.start)

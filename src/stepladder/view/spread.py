@@ -66,7 +66,7 @@ def changed(result: Recourse, paths: Iterable[Path]) -> list[tuple[Feature, int]
     features = result.space.schema.features
     counts = np.zeros(len(features), dtype=np.int64)
     for path in paths:
-        counts += result.space.links.asked(path.values[0], path.values[-1])
+        counts += result.space.links.changes(path.values[0], path.values[-1])
     return sorted(
         zip(features, counts.tolist(), strict=True), key=lambda found: found[1], reverse=True
     )

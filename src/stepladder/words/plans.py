@@ -313,7 +313,7 @@ def _route(path: Path, space: Space) -> Route:
 
 def _moves(before: Floats, after: Floats, space: Space) -> tuple[Move, ...]:
     """What is to be done to get from one row to another."""
-    return _named(space.links.asked(before, after), before, after, space)
+    return _named(space.links.changes(before, after), before, after, space)
 
 
 def _named(features: Mask, before: Floats, after: Floats, space: Space) -> tuple[Move, ...]:

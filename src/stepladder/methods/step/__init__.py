@@ -10,8 +10,6 @@ default.py        the default planner, with its options: targets, then search, r
   search.py         following equation 1 toward them
   refine.py         nearer ends: change where it earns most
   finish.py         last touches: nothing asked twice or in vain
-  asked.py          what a yes takes: the rules, the policy and the model
-  steps.py          steps that keep the rules
 published.py      the published planner: the authors' method, to the letter
 private.py        the private planners: a reference set that is bought once
   per_direction.py  or directions, each of which is paid for

@@ -22,8 +22,8 @@ from stepladder.methods.step.mixed import mixed
 from stepladder.methods.step.planner import Planner
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.search import Search, Trail
-from stepladder.methods.step.steps import keeping, need_care
 from stepladder.methods.step.targets import Targets, reachable, share
+from stepladder.methods.steps import keeping, need_care
 from stepladder.model.goal import Goal
 from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome, Path

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.methods.step.asked import accepted, margins
+from stepladder.methods.asked import accepted, margins
 from stepladder.methods.step.search import Trail
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stepladder.methods.asked import margins
 from stepladder.methods.pace import Pace
-from stepladder.methods.step.asked import margins
 from stepladder.methods.step.reference import Reference, profiles
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
@@ -170,6 +170,6 @@ def _improved(
 
 def _own_values(own: Feasible, features: NDArray[np.intp]) -> Floats:
     """(n, 3 · features) what people have, and the ends of what may be asked of them, if any."""
-    start, (lower, upper) = own.start, own.asked
+    start, (lower, upper) = own.start, own.reachable
     ends = [np.where(np.isfinite(side), side, start)[:, features] for side in (lower, upper)]
     return np.concatenate([start[:, features], *ends], axis=1)

@@ -17,9 +17,9 @@ import numpy as np
 
 from stepladder.errors import BudgetError, ModelError, ParameterError, SchemaError
 from stepladder.kernels.alpha import Unit
+from stepladder.methods.asked import accepted, margins
 from stepladder.methods.base import TOO_LATE, Answer, Question, ReferenceTable, standing
 from stepladder.methods.pace import Pace, TimeUpError
-from stepladder.methods.step.asked import accepted, margins
 from stepladder.methods.step.bought import Held, box, held, ranges
 from stepladder.methods.step.clusters import Labels
 from stepladder.methods.step.default import Options, finished

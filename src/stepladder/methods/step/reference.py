@@ -116,7 +116,7 @@ def profiles(feasible: Feasible) -> tuple[Labels, Labels]:
     own = np.where(start == space.grid.nearest(start), np.inf, start)
     if not feasible.is_box:  # formulas, moves and a count of changes look at any of today's values
         own = start
-    box = np.concatenate([*feasible.limits, *feasible.asked, own], axis=1)
+    box = np.concatenate([*feasible.limits, *feasible.reachable, own], axis=1)
     _, first, profile = np.unique(box, axis=0, return_index=True, return_inverse=True)
     return first, profile.reshape(-1)  # NumPy 2.0 gives it an extra axis
 

@@ -16,7 +16,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.methods.step.asked import accepted, margins
+from stepladder.methods.asked import accepted, margins
 from stepladder.methods.step.finish import between, sizes
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.targets import Targets

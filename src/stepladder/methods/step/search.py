@@ -17,8 +17,8 @@ from stepladder.kernels.direction import centres
 from stepladder.kernels.distance import Norm, measured
 from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.reference import Reference
-from stepladder.methods.step.steps import walkable
 from stepladder.methods.step.targets import Targets
+from stepladder.methods.steps import walkable
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Mask

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepladder.kernels.distance import Norm, measured
+from stepladder.methods.asked import accepted
 from stepladder.methods.pace import Pace, TimeUpError
-from stepladder.methods.step.asked import accepted
 from stepladder.methods.step.reference import Reference, profiles
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible

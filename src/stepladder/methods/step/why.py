@@ -24,9 +24,9 @@ import numpy as np
 from stepladder import markup
 from stepladder.checks import whole_number
 from stepladder.errors import ParameterError
+from stepladder.methods.asked import accepted
 from stepladder.methods.step import StEP
-from stepladder.methods.step.asked import accepted
-from stepladder.methods.step.steps import keeping
+from stepladder.methods.steps import keeping
 from stepladder.result.path import Outcome
 from stepladder.table import frames
 from stepladder.table.feasible import Feasible

@@ -62,7 +62,7 @@ class Links:
             for f, feature in zip(self.derived, space.schema.derived, strict=True)
         }
 
-    def asked(self, start: Floats, rows: Floats) -> Mask:
+    def changes(self, start: Floats, rows: Floats) -> Mask:
         """Which features change otherwise than by following from others: a mask of either's shape.
 
         These are what a plan from one row to another sets.

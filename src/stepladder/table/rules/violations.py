@@ -62,7 +62,7 @@ def _rules(feasible: Feasible, f: int, start: Floats, row: Floats) -> Iterator[s
     feature, before, after = space.schema.features[f], start[f], row[f]
     low, high = bounds_of(feature)
     outside = bool(space.grid.outside(f, row[[f]])[0])
-    fixed = all((ends[:, f] == feasible.start[:, f]).all() for ends in feasible.asked)
+    fixed = all((ends[:, f] == feasible.start[:, f]).all() for ends in feasible.reachable)
     for broken, rule in (
         (isinstance(feature, Derived), "doesn't follow from the rest of the row"),
         (

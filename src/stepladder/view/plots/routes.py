@@ -107,7 +107,7 @@ def different(result: Recourse, index: int) -> list[Drawn]:
 
 def _changing(routes: list[Drawn], space: Space) -> list[int]:
     """The features that any route asks to change, in the schema's order."""
-    asked = space.links.asked
+    asked = space.links.changes
     moved = [asked(route.path.values[0], route.path.values).any(axis=0) for route in routes]
     found: list[int] = np.flatnonzero(np.any(moved, axis=0)).tolist()
     return found

@@ -117,7 +117,7 @@ def _nearest(result: Recourse) -> PageTable | None:
         return None
     links = result.space.links
     starts, ends = (np.stack([path.values[i] for path in paths]) for i in (0, -1))
-    moved, months = links.asked(starts, ends).sum(axis=1).tolist(), links.months(ends, starts)
+    moved, months = links.changes(starts, ends).sum(axis=1).tolist(), links.months(ends, starts)
     rows = [
         ("Steps", *_middle([path.steps for path in paths], plain)),
         ("Things to change", *_middle(moved, plain)),

@@ -59,7 +59,7 @@ def walkable(feasible: Feasible, rows: Floats) -> Mask:
     about = space.links.roots([*space.requirements.features, *space.links.derived])
     if not np.isin(list(space.hops.allowed), about).any():
         return found
-    several = np.flatnonzero(space.hops.several(rows, feasible.start, *feasible.asked))
+    several = np.flatnonzero(space.hops.several(rows, feasible.start, *feasible.reachable))
     if len(several):
         own, ends = feasible.take(several), rows[several]
         found[several] = _hops_keep(own, own.start, ends) | _hops_keep(own, ends, ends)
@@ -68,7 +68,7 @@ def walkable(feasible: Feasible, rows: Floats) -> Mask:
 
 def _hops_keep(own: Feasible, rest: Floats, ends: Floats) -> Mask:
     """(n,) whose levels can hop to those of `ends` while all else is as in `rest` (n, features)."""
-    hops, (lower, upper) = own.space.hops, own.asked
+    hops, (lower, upper) = own.space.hops, own.reachable
     here, start = rest.copy(), own.start
     hopping = {f: ~np.isnan(start[:, f]) for f in hops.allowed}
     for f, known in hopping.items():
@@ -108,7 +108,7 @@ def _hopping(person: Feasible, rows: Floats) -> Floats:
     Where a hop breaks a rule when it comes in its turn, they're tried before everything else, and
     after it.
     """
-    hops, (lower, upper) = person.space.hops, person.asked
+    hops, (lower, upper) = person.space.hops, person.reachable
     chains = {
         f: hops.chain(f, rows[0, f], rows[-1, f], lower[0, f], upper[0, f])
         for f in hops.allowed

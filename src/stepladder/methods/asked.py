@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepladder.methods.step.steps import walkable
+from stepladder.methods.steps import walkable
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Mask
