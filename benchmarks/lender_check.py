@@ -62,10 +62,8 @@ def worked_out(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def carried(today: pd.DataFrame) -> pd.DataFrame:
-    """What people's own values differ from their formulas by; mere rounding is no difference."""
-    apart = today[list(BY_HAND)] - worked_out(today)
-    halves = pd.Series({name: UNITS[name] / 2 for name in BY_HAND}) * (1 + 1e-6)
-    return apart.where(apart.abs() > halves, 0.0)
+    """What people's own values differ from their formulas by."""
+    return today[list(BY_HAND)] - worked_out(today)
 
 
 def off(today: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

@@ -168,8 +168,7 @@ def test_who_has_an_odd_value_already_may_keep_it_on_the_way_to_one_who_has_it_t
     assert (end["outcome"], end["a"], end["b"]) == ("reached", 1, 2.5)
     other = pd.DataFrame({"a": [0], "b": [2.3]}, index=["nobody has 2.3"])
     both = step.recourse(pd.concat([train.head(1), other]))  # in one box, and yet not alike
-    assert both.status["outcome"].tolist() == ["reached", "unreachable"]
-    assert both.status["reason"][1].endswith("the rules on b")
+    assert both.final["b"].tolist() == [2.5, 2.3]  # each keeps their own
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -480,7 +480,7 @@ def _beyond_changes(schema: Schema, goal: Goal) -> Iterator[str]:
             yield f"{feature.name!r} is derived"
         elif feature.change is Change.TIME:
             yield f"{feature.name!r} changes with time"
-        for setting in ("reach", "multiple", "at_once", "moves", "not_to", "difficulty"):
+        for setting in ("reach", "multiple", "at_once", "moves", "not_to"):
             if setting in feature.settings:
                 yield f"{feature.name!r} has {setting}"
     for what, texts in (("the schema requires", schema.require), ("the policy is", goal.policy)):

@@ -111,7 +111,9 @@ def test_the_features_behind_what_follows_are_those_that_a_plan_may_set():
 
     assert roots("burden") == roots("grade") == ["loan", "income"]
     assert roots("payment") == ["loan"]
-    assert roots("age") == ["loan", "income"]  # by the time that they take
+    assert roots("age") == []
+    movers = SPACE.links.movers(SCHEMA.position("age"))
+    assert [SCHEMA.names[f] for f in movers] == ["loan", "income"]  # by the time that they take
 
 
 def test_a_function_of_the_frame_will_do_and_must_give_one_value_per_row():

@@ -108,7 +108,7 @@ class Planner(ABC):
             clusters=labels,
             slots=int(labels.max()) + 1 if finds_own_number(of.clusterer) else count,
             columns=columns,
-            norm=norm_of(of.distance, points[:, columns], space),
+            norm=norm_of(of.distance, points[:, columns], space, hard=self.honours_rules),
         )
 
     def _without_outlying(self, reference: Reference, table: ReferenceTable) -> Reference:

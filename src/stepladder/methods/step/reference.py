@@ -121,14 +121,15 @@ def profiles(feasible: Feasible) -> tuple[Labels, Labels]:
     return first, profile.reshape(-1)  # NumPy 2.0 gives it an extra axis
 
 
-def norm_of(distance: Distance, points: Floats, space: Space) -> Norm | None:
+def norm_of(distance: Distance, points: Floats, space: Space, *, hard: bool) -> Norm | None:
     """The distance as the kernels know it, over the changeable columns of `points`.
 
-    What is twice as difficult is twice as far, but for a whitening, which has its own weights.
+    If `hard`, what is twice as difficult is twice as far; but for a whitening, which has its own
+    weights.
     """
     if distance == "mahalanobis":
         return whitening(points)
-    weights = space.difficulty.copy()
+    weights = space.difficulty.copy() if hard else np.ones(space.width)
     if isinstance(distance, Mapping):
         for name, weight in distance.items():
             space.schema.position(name)

@@ -133,15 +133,11 @@ class Links:
             before = np.broadcast_to(today[:, d], now.shape)
             same = (now == before) | (np.isnan(now) & np.isnan(before))
             if not self._texts[d]:
-                now = self._grid.column(f, now + self._carried(f, own, before))
+                carried = own - before
+                now = self._grid.column(f, now + np.where(np.isfinite(carried), carried, 0.0))
             rows[:, f] = np.where(same, own, np.where(np.isfinite(now), now, np.nan))
         return rows
 
-    def _carried(self, f: int, own: Floats, formula: Floats) -> Floats:
-        """(n,) what people's own values differ from their formula by, beyond mere rounding."""
-        off = own - formula
-        rounding = self._grid.steps[f] / 2 * (1 + 1e-9)
-        return np.where(np.isfinite(off) & (np.abs(off) > rounding), off, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -223,6 +223,7 @@ def names_axis(room: float) -> dict[str, Any]:
 def titled(feature: Feature) -> str:
     """A feature as a title, with its unit.
 
+    >>> from stepladder.table.feature import Numeric
     >>> titled(Numeric("other_debts", unit="$ a month"))
     'Other debts, in $ a month'
     """
