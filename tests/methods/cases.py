@@ -610,6 +610,19 @@ def chequers(rows: np.ndarray, rng: np.random.Generator) -> Callable[[np.ndarray
     return judge
 
 
+def slope(rows: np.ndarray, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+    """Rises one way everywhere, so that much has to change and rules are run into."""
+    weights = rng.normal(size=rows.shape[1]) / np.maximum(rows.std(axis=0), 0.1)
+    least = np.quantile(rows @ weights, rng.choice([0.5, 0.8, 0.95]))
+    steep = rng.choice([0.3, 2.0, 30.0])
+
+    def judge(points: np.ndarray) -> np.ndarray:
+        ahead = (points * weights).sum(axis=1) - least
+        return 1 / (1 + np.exp(-np.clip(steep * ahead, -30, 30)))
+
+    return judge
+
+
 MODELS = {"islands": islands, "waves": waves, "thicket": thicket, "chequers": chequers}
 
 

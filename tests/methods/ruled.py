@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,10 +24,16 @@ from tests.methods.cases import (
     dtype_of,
     features,
     share_values,
+    slope,
 )
 
 import stepladder as sl
 from stepladder.errors import SchemaError
+
+ALL_MODELS = {**MODELS, "slope": slope}
+
+FOCUS = ("all", "all", "levels", "time", "requirements", "changes")
+"""Of which rules there are more than of others."""
 
 NOTHING = "nobody"
 """A level that no category has."""
@@ -45,8 +53,13 @@ class Drawn:
 
 
 @st.composite
-def ruled_features(draw: st.DrawFn, name: str) -> Any:
+def ruled_features(draw: st.DrawFn, name: str, focus: str) -> Any:
     """A feature with some of the settings that say what may be asked of a person."""
+    if focus == "levels" and draw(st.booleans()):
+        kind = draw(st.sampled_from([sl.Ordinal, sl.Categorical]))
+        count = draw(st.integers(3, 5))
+        levels = [i if kind is sl.Ordinal else f"{name}{i}" for i in range(count)]
+        return kind(name, levels=levels, **draw(moves(levels, in_a_row=True)))
     feature = draw(features(name))
     if feature.change == "never":
         return feature
@@ -54,10 +67,12 @@ def ruled_features(draw: st.DrawFn, name: str) -> Any:
     def sometimes(*values: Any) -> Any:
         return draw(st.sampled_from(values)) if draw(st.integers(0, 3)) == 0 else None
 
-    given: dict[str, Any] = {"fill": sometimes(True), "months": sometimes(6, 12, 30)}
+    given: dict[str, Any] = {"fill": sometimes(True), "months": sometimes(7, 12, 30)}
+    if focus == "time":
+        given["months"] = draw(st.sampled_from([None, 7, 20]))
     if feature.kind != "categorical":
         if given["months"] is None:
-            given["months_each"] = sometimes(3, 8)
+            given["months_each"] = 8 if focus == "time" else sometimes(3, 8)
         given["at_once"] = sometimes(True)
     if feature.kind == "numeric":
         reach = ("40%", 2, ("-50%", "+80%"), (-1.5, None), (None, 2.5), ("-100%", 1))
@@ -74,9 +89,12 @@ def ruled_features(draw: st.DrawFn, name: str) -> Any:
 
 
 @st.composite
-def moves(draw: st.DrawFn, levels: tuple[Any, ...]) -> dict[str, Any]:
-    """Where levels may go."""
+def moves(draw: st.DrawFn, levels: Sequence[Any], *, in_a_row: bool = False) -> dict[str, Any]:
+    """Where levels may go; `in_a_row`: from each to one other alone, round and round."""
     drawn: dict[str, Any] = {}
+    if in_a_row:
+        order = draw(st.permutations(levels))
+        return {"moves": {here: [there] for here, there in pairwise([*order, order[0]])}}
     if draw(st.integers(0, 2)) == 0:
         drawn["not_to"] = [draw(st.sampled_from(levels))]
     if draw(st.integers(0, 2)) > 0:
@@ -224,11 +242,11 @@ def somebody_keeps(rule: Requirement, cells: Cells) -> bool:
 
 @st.composite
 def ruled_cases(draw: st.DrawFn, *, most_rows: int = 40) -> Case:
-    base = [draw(ruled_features(f"f{i}")) for i in range(draw(st.integers(1, 4)))]
+    focus = draw(st.sampled_from(FOCUS))
+    base = [draw(ruled_features(f"f{i}", focus)) for i in range(draw(st.integers(1, 4)))]
     if not any(f.chosen for f in base) or not inputs(base)[0]:
         base.append(sl.Numeric("free"))
-    ages = draw(st.integers(0, 2)) == 0
-    if ages:
+    if focus == "time" or draw(st.integers(0, 2)) == 0:
         top = draw(st.sampled_from([None, None, 5]))
         base.append(sl.Numeric("age", change="time", bounds=(None, top), integer=True))
     drawn: list[Drawn] = []
@@ -256,12 +274,14 @@ def ruled_cases(draw: st.DrawFn, *, most_rows: int = 40) -> Case:
                 rows.loc[rng.random(len(rows)) < gaps, name] = None
         fill_derived(blank, rows, drawn, dtypes, off, gaps, rng)
     cells = blank.cells(reference)
-    require = draw(rules(listed, cells, [0, 0, 1, 1, 2]))
+    many = [2, 3] if focus == "requirements" else [0, 0, 1, 1, 2]
+    require = draw(rules(listed, cells, many))
     policy = draw(rules(listed, cells, [0, 0, 0, 1], one_row=True))
     schema = sl.Schema(draw(st.permutations(listed)), [rule.text for rule in require])
     reference, asking = reference[list(schema.names)], asking[list(schema.names)]
     seen = Judge(schema, lambda points: points)
-    judge = Judge(schema, MODELS[draw(st.sampled_from(sorted(MODELS)))](seen(reference), rng))
+    kinds = sorted(ALL_MODELS) if focus == "all" else ["slope", "slope", "thicket", "waves"]
+    judge = Judge(schema, ALL_MODELS[draw(st.sampled_from(kinds))](seen(reference), rng))
     ends = {"low": 0.5, "high": 1.0} if draw(st.integers(0, 5)) == 0 else {}
     texts = [rule.text for rule in policy]
     goal = sl.Goal.between(0.5, 1.0) if ends else sl.Goal(threshold=0.5)
@@ -280,7 +300,7 @@ def ruled_cases(draw: st.DrawFn, *, most_rows: int = 40) -> Case:
         tuple(require),
         tuple(policy),
         draw(personal_limits(schema, asking)),
-        draw(st.sampled_from([None, None, 1, 2, 3])),
+        draw(st.sampled_from([1, 2] if focus == "changes" else [None, None, None, 1, 2, 3])),
         invalid,
     )
 
