@@ -104,11 +104,16 @@ class Case:
         return scores >= self.goal.threshold
 
     def passes(self, frame: pd.DataFrame, today: pd.DataFrame) -> np.ndarray:
-        """Which rows the policy lets through, for people who have the rows of `today`."""
+        """Which rows the policy lets through, for people who have the rows of `today`.
+
+        One with a gap in what it's about isn't let through.
+        """
         passed = np.ones(len(frame), dtype=bool)
         for rule in self.policy:
             for condition in rule.conditions:
                 passed &= condition.held(self.cells(frame), self.cells(today))
+                for name in condition.names:
+                    passed &= ~pd.isna(self.cells(frame)[name])
         return passed
 
     @property

@@ -371,9 +371,10 @@ def rules(
 @st.composite
 def held(draw: st.DrawFn, schema: sl.Schema, people: int) -> Any:
     """What nobody, or what single people, can change."""
+    own = [f.name for f in schema.features if f.kind != "derived" and f.change != "time"]
     if draw(st.booleans()):
-        return tuple(f.name for f in schema.features if draw(st.integers(0, 9)) == 0)
-    names = st.lists(st.sampled_from(schema.names), max_size=2, unique=True).map(tuple)
+        return tuple(name for name in own if draw(st.integers(0, 9)) == 0)
+    names = st.lists(st.sampled_from(own), max_size=2, unique=True).map(tuple)
     return {i: draw(names) for i in range(people) if draw(st.integers(0, 3)) == 0}
 
 
@@ -383,7 +384,9 @@ def personal_limits(draw: st.DrawFn, schema: sl.Schema, asking: pd.DataFrame) ->
     limits: dict[int, dict[str, Any]] = {}
     for person in range(len(asking)):
         for feature in schema.features:
-            if feature.kind not in ("numeric", "ordinal") or draw(st.integers(0, 5)) > 0:
+            if feature.kind not in ("numeric", "ordinal") or feature.change == "time":
+                continue
+            if draw(st.integers(0, 5)) > 0:
                 continue
             if feature.kind == "ordinal":
                 low, high = sorted(draw(st.sampled_from(range(len(feature.levels)))) for _ in "ab")

@@ -27,7 +27,11 @@ def instructive(plans: list[Plan], count: int) -> list[Plan]:
 
     left, chosen, seen = sorted(plans, key=odd), list[Plan](), set[str]()
     while left and len(chosen) < count:
-        kind = max((plan.routes[0].features for plan in left[:CHOICE]), key=lambda f: len(f - seen))
+        kinds = {plan.routes[0].features for plan in chosen}
+        kind = max(
+            (plan.routes[0].features for plan in left[:CHOICE]),
+            key=lambda kind: (len(kind - seen), kind not in kinds),
+        )
         plan = next(plan for plan in left if plan.routes[0].features == kind)
         left.remove(plan)
         chosen.append(plan)

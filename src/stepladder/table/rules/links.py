@@ -139,7 +139,6 @@ class Links:
         return rows
 
 
-
 @dataclass(frozen=True, eq=False)
 class _Number:
     """A number by a formula."""

@@ -3,7 +3,8 @@
 A row that breaks none is left as it is. In one that does, each feature that the broken condition
 depends on is moved by itself toward the person's own value and toward either limit, until every
 rule is kept; the smallest such move is taken. Where no feature can mend it alone, the one that
-mends most is moved and another is tried after it. What still breaks something then is left so.
+mends most is moved and another is tried after it. What still breaks something goes back toward the
+person's own row, where every requirement is kept or no worse than today.
 """
 
 from __future__ import annotations
@@ -66,6 +67,9 @@ def _mended(own: Feasible, rows: Floats) -> Floats:
                 continue
             left = np.flatnonzero(which.reshape(-1) == p)
             rows[left] = _moved_one(own.take(left), rows[left], knobs)
+    left = np.flatnonzero(~_good(own, rows))
+    if len(left):
+        rows[left] = _drawn_back(own.take(left), rows[left])
     return rows
 
 
@@ -160,3 +164,17 @@ def _with(own: Feasible, rows: Floats, features: NDArray[np.intp], values: Float
         mine = np.flatnonzero(features == f)
         rows[mine, f] = own.take(mine).nearest_in(f, values[mine])
     return own.complete(rows)
+
+
+def _drawn_back(own: Feasible, rows: Floats) -> Floats:
+    """Rows moved toward the person's own until they keep everything, where they come to that."""
+    low, high, found = np.zeros(len(rows)), np.ones(len(rows)), rows.copy()
+    ordered = np.array([feature.ordered for feature in own.space.schema.features])
+    for halving in range(HALVINGS + 1):
+        middle = (low + high) / 2 if halving else high  # the share of the way back
+        back = np.where(ordered, middle[:, None], middle[:, None] > 0.5)
+        trial = own.settle(rows + np.nan_to_num(own.start - rows) * back)
+        enough = _good(own, trial)
+        found[enough] = trial[enough]
+        high, low = np.where(enough, middle, high), np.where(enough, low, middle)
+    return found
