@@ -34,10 +34,9 @@ class Part:
 
     def holds(self, rows: Floats, start: Floats) -> Mask:
         """(n,) which rows keep it; a requirement doesn't judge one that lacks a value."""
-        if self.of_policy:
-            return np.asarray(self.bound(rows, start).astype(bool))
         unknown = np.isnan(rows[:, self.features]).any(axis=1)
-        return np.asarray(self.bound(rows, start).astype(bool) | unknown)
+        kept = self.bound(rows, start).astype(bool)
+        return np.asarray(kept & ~unknown if self.of_policy else kept | unknown)
 
     def no_worse(self, rows: Floats, start: Floats) -> Mask:
         """(n,) which rows, of people who break it today, break it no more than that.
