@@ -335,3 +335,21 @@ def test_nobody_is_sent_to_a_level_without_a_way_that_keeps_the_requirements():
     assert paths["c"].agg(list).tolist()[1] == ["x", "y", "z"]
     assert set(paths["c"].agg(list)[0]) == {"x"}
     assert result.final["b"].tolist() == [30, 10]
+
+
+def test_what_changes_at_once_waits_until_the_requirements_let_it():
+    schema = sl.Schema(
+        [sl.Numeric("a", integer=True, at_once=True), sl.Numeric("b", integer=True)],
+        require=["a <= b"],
+    )
+    train = pd.DataFrame({"a": [0, 9, 1, 2], "b": [1, 10, 2, 3]})
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        return ((rows["a"] >= 9) & (rows["b"] >= 10)).to_numpy(dtype=float)
+
+    step = sl.StEP(paths=1, step_size=0.3).fit(train, model, schema=schema)
+    paths = step.recourse(train.head(1)).paths
+    assert paths["score"].iloc[-1] == 1
+    assert (paths["a"] <= paths["b"]).all()
+    assert paths["a"].nunique() == 2
+    assert paths["b"].nunique() > 2
