@@ -353,3 +353,23 @@ def test_what_changes_at_once_waits_until_the_requirements_let_it():
     assert (paths["a"] <= paths["b"]).all()
     assert paths["a"].nunique() == 2
     assert paths["b"].nunique() > 2
+
+
+@pytest.mark.parametrize("require", [[], ["c != 'y' or b >= 1"]])
+def test_under_a_budget_too_a_level_is_got_to_by_hops_that_keep_the_requirements(require):
+    levels = ["x", "y", "z"]
+    moves = {"x": ["y"], "y": ["z"]}
+    schema = sl.Schema(
+        [sl.Categorical("c", levels=levels, moves=moves), sl.Numeric("b", bounds=(0, 4))], require
+    )
+    train = pd.DataFrame({"c": levels * 40, "b": np.linspace(0, 4, 120)})
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        return (rows["c"] == "z").to_numpy(dtype=float)
+
+    pay = sl.PayPerDirection(sl.Budget(1000.0, 1e-6), steps=20)
+    step = sl.StEP(1, max_steps=20, privacy=pay).fit(train, model, schema=schema)
+    paths = step.recourse(pd.DataFrame({"c": ["x"], "b": [0.0]})).paths
+    assert paths["c"].drop_duplicates().tolist() == levels
+    if require:
+        assert (paths["b"][paths["c"] == "y"] >= 1).all()
