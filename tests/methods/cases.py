@@ -49,13 +49,17 @@ class Condition:
     excess: Said | None = None
     """by how much an inequality is missed; None for any other form"""
 
+    def passed(self, now: Cells, was: Cells) -> np.ndarray:
+        """Which rows it's true of; no comparison is of a gap."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.holds(now, was), dtype=bool)
+
     def held(self, now: Cells, was: Cells) -> np.ndarray:
-        """Which rows keep it; one with a gap in what it's about isn't judged."""
+        """The same for a requirement: a row with a gap in what it's about isn't judged."""
         gap = np.zeros(len(next(iter(now.values()))), dtype=bool)
         for name in self.names:
             gap |= pd.isna(now[name])
-        with np.errstate(all="ignore"):
-            return np.asarray(self.holds(now, was), dtype=bool) | gap
+        return self.passed(now, was) | gap
 
     def no_worse(self, now: Cells, was: Cells) -> np.ndarray:
         """Which rows of somebody who breaks it today break it no more than that."""
@@ -108,7 +112,7 @@ class Case:
         passed = np.ones(len(frame), dtype=bool)
         for rule in self.policy:
             for condition in rule.conditions:
-                passed &= condition.held(self.cells(frame), self.cells(today))
+                passed &= condition.passed(self.cells(frame), self.cells(today))
         return passed
 
     @property
