@@ -49,17 +49,13 @@ class Condition:
     excess: Said | None = None
     """by how much an inequality is missed; None for any other form"""
 
-    def passed(self, now: Cells, was: Cells) -> np.ndarray:
-        """Which rows it's true of; no comparison is of a gap."""
-        with np.errstate(all="ignore"):
-            return np.asarray(self.holds(now, was), dtype=bool)
-
     def held(self, now: Cells, was: Cells) -> np.ndarray:
-        """The same for a requirement: a row with a gap in what it's about isn't judged."""
+        """Which rows keep it; one with a gap in what it's about isn't judged."""
         gap = np.zeros(len(next(iter(now.values()))), dtype=bool)
         for name in self.names:
             gap |= pd.isna(now[name])
-        return self.passed(now, was) | gap
+        with np.errstate(all="ignore"):
+            return np.asarray(self.holds(now, was), dtype=bool) | gap
 
     def no_worse(self, now: Cells, was: Cells) -> np.ndarray:
         """Which rows of somebody who breaks it today break it no more than that."""
@@ -108,11 +104,16 @@ class Case:
         return scores >= self.goal.threshold
 
     def passes(self, frame: pd.DataFrame, today: pd.DataFrame) -> np.ndarray:
-        """Which rows the policy lets through, for people who have the rows of `today`."""
+        """Which rows the policy lets through, for people who have the rows of `today`.
+
+        One with a gap in what it's about isn't let through.
+        """
         passed = np.ones(len(frame), dtype=bool)
         for rule in self.policy:
             for condition in rule.conditions:
-                passed &= condition.passed(self.cells(frame), self.cells(today))
+                passed &= condition.held(self.cells(frame), self.cells(today))
+                for name in condition.names:
+                    passed &= ~pd.isna(self.cells(frame)[name])
         return passed
 
     @property

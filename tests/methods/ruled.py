@@ -219,7 +219,7 @@ def requirement(draw: st.DrawFn, schema: list[Any], cells: Cells, *, one_row: bo
         return one_of(
             f"{text.name} != '{level}' or {a} <= {c}",
             (text.name, a),
-            lambda now, was: ((now[text.name] != level) & ~pd.isna(now[text.name])) | (now[a] <= c),
+            lambda now, was: (now[text.name] != level) | (now[a] <= c),
         )
     return one_of(
         f"{a} <= {c} or {b} <= {d}",
@@ -383,10 +383,10 @@ def rules(
 @st.composite
 def held(draw: st.DrawFn, schema: sl.Schema, people: int) -> Any:
     """What nobody, or what single people, can change."""
-    names = [f.name for f in schema.features if f.kind != "derived" and f.change != "time"]
+    own = [f.name for f in schema.features if f.kind != "derived" and f.change != "time"]
     if draw(st.booleans()):
-        return tuple(name for name in names if draw(st.integers(0, 9)) == 0)
-    names = st.lists(st.sampled_from(names), max_size=2, unique=True).map(tuple)
+        return tuple(name for name in own if draw(st.integers(0, 9)) == 0)
+    names = st.lists(st.sampled_from(own), max_size=2, unique=True).map(tuple)
     return {i: draw(names) for i in range(people) if draw(st.integers(0, 3)) == 0}
 
 
@@ -396,9 +396,9 @@ def personal_limits(draw: st.DrawFn, schema: sl.Schema, asking: pd.DataFrame) ->
     limits: dict[int, dict[str, Any]] = {}
     for person in range(len(asking)):
         for feature in schema.features:
-            if feature.kind not in ("numeric", "ordinal") or draw(st.integers(0, 5)) > 0:
+            if feature.kind not in ("numeric", "ordinal") or feature.change == "time":
                 continue
-            if feature.change == "time":
+            if draw(st.integers(0, 5)) > 0:
                 continue
             if feature.kind == "ordinal":
                 low, high = sorted(draw(st.sampled_from(range(len(feature.levels)))) for _ in "ab")
