@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from hypothesis import assume
 from hypothesis import strategies as st
 from tests.methods.cases import (
     MODELS,
@@ -274,6 +275,8 @@ def ruled_cases(draw: st.DrawFn, *, most_rows: int = 40) -> Case:
                 rows.loc[rng.random(len(rows)) < gaps, name] = None
         fill_derived(blank, rows, drawn, dtypes, off, gaps, rng)
     cells = blank.cells(reference)
+    assume((reference[[f.name for f in base]].nunique() > 1).all())  # gaps may leave one value
+    assume(all(is_a_number_somewhere(one, reference, cells) for one in drawn))
     many = [2, 3] if focus == "requirements" else [0, 0, 1, 1, 2]
     require = draw(rules(listed, cells, many))
     policy = draw(rules(listed, cells, [0, 0, 0, 1], one_row=True))
@@ -356,6 +359,15 @@ def fill_derived(
         values = pd.Series(values, dtype=dtypes[name])
         values[rng.random(len(rows)) < gaps / 2] = None
         rows[name] = values.array
+
+
+def is_a_number_somewhere(one: Drawn, rows: pd.DataFrame, cells: Cells) -> bool:
+    """Whether a formula can be worked out for some row without a gap; one that can't is refused."""
+    complete = rows.notna().all(axis=1).to_numpy()
+    if one.feature.levels is not None or not complete.any():
+        return True
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(one.formula.says(cells, cells)[complete]).any())
 
 
 @st.composite

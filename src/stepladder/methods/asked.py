@@ -15,7 +15,7 @@ from stepladder.table.space import Floats, Mask
 
 
 def accepted(feasible: Feasible, rows: Floats, scorer: Scorer) -> Mask:
-    """Which rows (n, features), one for each of n people, would get a yes."""
+    """Which rows (n, features), one for each of n people or all of one, would get a yes."""
     return margins(feasible, rows, scorer) >= 0.0
 
 
@@ -24,7 +24,8 @@ def margins(feasible: Feasible, rows: Floats, scorer: Scorer) -> Floats:
     if feasible.is_box:
         return np.asarray(scorer.goal.margin(scorer.score(rows)))
     kept = np.flatnonzero(feasible.fulfils(rows) & feasible.passes(rows))
-    kept = kept[walkable(feasible.take(kept), rows[kept])]
+    own = feasible if len(feasible) == 1 else feasible.take(kept)
+    kept = kept[walkable(own, rows[kept])]
     found = np.full(len(rows), -np.inf)
     found[kept] = scorer.goal.margin(scorer.score(rows[kept]))
     return found

@@ -61,7 +61,8 @@ def walkable(feasible: Feasible, rows: Floats) -> Mask:
         return found
     several = np.flatnonzero(space.hops.several(rows, feasible.start, *feasible.reachable))
     if len(several):
-        own, ends = feasible.take(several), rows[several]
+        whose = np.zeros_like(several) if len(feasible) == 1 else several
+        own, ends = feasible.take(whose), rows[several]
         found[several] = _hops_keep(own, own.start, ends) | _hops_keep(own, ends, ends)
     return found
 
