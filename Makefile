@@ -72,8 +72,8 @@ bench-privacy: $(STAMP) ## what privacy costs, both ways of paying, on six tasks
 	$(BIN)/python benchmarks/privacy.py page
 
 bench-rules: $(STAMP) ## rules on a lender's table: kept, against brute force, and what they cost: some minutes
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/rules.py run
-	$(BIN)/python benchmarks/rules.py page
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/rules.py run; missed=$$?; \
+	  $(BIN)/python benchmarks/rules.py page && exit $$missed
 
 audit-privacy: $(STAMP) ## attack both ways of paying, and a broken mechanism: some minutes
 	$(BIN)/python benchmarks/privacy_audit.py
