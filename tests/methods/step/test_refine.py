@@ -37,7 +37,7 @@ def nearer(
         clusters=np.repeat(np.arange(len(ends)), goals.shape[1]),
         slots=len(ends),
         columns=SPACE.changeable,
-        norm=norm_of(distance or "euclidean", points, SPACE),
+        norm=norm_of(distance or "euclidean", points, SPACE, hard=True),
     )
     found = Targets(goals, points.reshape(*goals.shape[:2], -1), np.ones(goals.shape[:2], bool))
     return refined(

@@ -175,7 +175,7 @@ class PerDirection(Private):
                 took.append(paths)
                 rows.append(seen)
                 scored.append(after)
-                trail.reached[paths] = scorer.met(after) & kept & own.passes(seen)
+                trail.reached[paths] = scorer.met(after) & kept & could_end(own, seen)
                 there = going & ~trail.reached & (trail.latent == aims).all(axis=1)
                 aims[there] = np.nan  # a row refused that was accepted before: ask again
         trail.record(took, rows, scored)
