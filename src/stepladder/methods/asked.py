@@ -19,13 +19,20 @@ def accepted(feasible: Feasible, rows: Floats, scorer: Scorer) -> Mask:
     return margins(feasible, rows, scorer) >= 0.0
 
 
+def could_end(feasible: Feasible, rows: Floats) -> Mask:
+    """Which rows that keep the rules a path could end at: policy is kept, and hops lead there."""
+    passed = np.flatnonzero(feasible.passes(rows))
+    own = feasible if len(feasible) == 1 else feasible.take(passed)
+    could = np.zeros(len(rows), dtype=bool)
+    could[passed[walkable(own, rows[passed])]] = True
+    return could
+
+
 def margins(feasible: Feasible, rows: Floats, scorer: Scorer) -> Floats:
     """(n,) how far rows are beyond the goal; minus infinity for one that breaks a rule."""
     if feasible.is_box:
         return np.asarray(scorer.goal.margin(scorer.score(rows)))
-    kept = np.flatnonzero(feasible.fulfils(rows) & feasible.passes(rows))
-    own = feasible if len(feasible) == 1 else feasible.take(kept)
-    kept = kept[walkable(own, rows[kept])]
+    kept = np.flatnonzero(feasible.fulfils(rows) & could_end(feasible, rows))
     found = np.full(len(rows), -np.inf)
     found[kept] = scorer.goal.margin(scorer.score(rows[kept]))
     return found

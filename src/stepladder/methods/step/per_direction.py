@@ -17,7 +17,7 @@ import numpy as np
 
 from stepladder.errors import BudgetError, ModelError, ParameterError, SchemaError
 from stepladder.kernels.alpha import Unit
-from stepladder.methods.asked import accepted, margins
+from stepladder.methods.asked import accepted, could_end, margins
 from stepladder.methods.base import TOO_LATE, Answer, Question, ReferenceTable, standing
 from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.bought import Held, box, held, ranges

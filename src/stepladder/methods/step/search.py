@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from stepladder.kernels.alpha import Alpha
 from stepladder.kernels.direction import centres
 from stepladder.kernels.distance import Norm, measured
+from stepladder.methods.asked import could_end
 from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.targets import Targets
-from stepladder.methods.steps import walkable
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Mask
@@ -118,9 +118,7 @@ class Search:
             rows.append(seen)
             scored.append(after)
             trail.before[going], trail.latent[going] = trail.latent[going], ahead
-            yes = np.flatnonzero(scorer.met(after) & kept & own.passes(seen))
-            yes = yes[walkable(own.take(yes), seen[yes])]
-            trail.reached[going[yes]] = True
+            trail.reached[going] = scorer.met(after) & kept & could_end(own, seen)
             if not self.latent:
                 trail.latent[going] = space.to_points(seen)
                 arrived |= (seen == shown[going]).all(axis=1)
