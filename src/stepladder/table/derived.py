@@ -31,6 +31,7 @@ class Derived(Counted):
     """
 
     kind: ClassVar[str] = "derived"
+    coarser: ClassVar[str] = "round in the formula, as in round(x / {0}) * {0}"
     formula: Worked = ""
     levels: tuple[Level, ...] | None = None
     integer: bool = False
@@ -70,9 +71,6 @@ class Derived(Counted):
         self._set_levels(levels)
         self._set_words(unit, percent, times, rise, fall)
         self._check_levels()
-
-    def _coarser(self, multiple: int) -> str:
-        return f"round in the formula, as in round(x / {multiple}) * {multiple}"
 
     def _check_levels(self) -> None:
         if self.levels is None:

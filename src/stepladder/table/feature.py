@@ -77,6 +77,7 @@ class Numeric(Counted):
     """
 
     kind: ClassVar[str] = "numeric"
+    coarser: ClassVar[str] = "use multiple={0}"
     bounds: Bounds = (None, None)
     integer: bool = False
     decimals: int | None = None
@@ -135,9 +136,6 @@ class Numeric(Counted):
         self._refuse_unchosen("reach", "at_once", "fill")
         if self.change is Change.TIME:
             self._refuse_unchosen("multiple", "difficulty", "months", "months_each")
-
-    def _coarser(self, multiple: int) -> str:
-        return f"use {multiple=}"
 
     def _pair(self, bounds: Sequence[float | None]) -> Bounds:
         ends = list(bounds) if isinstance(bounds, Iterable) else []

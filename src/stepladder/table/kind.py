@@ -221,6 +221,9 @@ class Described:
 class Counted(Described):
     """A number, asked for or worked out: how exact it is, and how it's spoken of."""
 
+    coarser: ClassVar[str]
+    """what to do instead of giving decimals below zero"""
+
     integer: bool
     decimals: int | None
     unit: str
@@ -241,15 +244,13 @@ class Counted(Described):
             problem = "decimals must be a whole number between 0 and 12"
             if whole_number and decimals < 0:
                 zeros = min(-int(decimals), 12)
-                problem += f"; for {ROUNDED.get(zeros, 'larger steps')} {self._coarser(10**zeros)}"
+                problem += (
+                    f"; for {ROUNDED.get(zeros, 'larger steps')} {self.coarser.format(10**zeros)}"
+                )
             raise self._wrong("decimals", problem, decimals)
         if integer and decimals:
             raise self._wrong("decimals", f"integer=True means no decimals, but {decimals=}")
         self._set(integer=integer, decimals=None if decimals is None else int(decimals))
-
-    def _coarser(self, multiple: int) -> str:
-        """What to use for decimals below zero."""
-        raise NotImplementedError
 
     def _set_words(self, unit: str, percent: bool, times: float, rise: str, fall: str) -> None:
         self._set(rise=self._text("rise", rise), fall=self._text("fall", fall))
