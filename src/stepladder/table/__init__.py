@@ -13,6 +13,7 @@ reading.py      frames read into values, and what is wrong with single rows
 space.py        rows ⇄ encoded points
 rules/          what rows have to keep to
 feasible.py     all rows that one person could become
+effort.py       what a change asks of a person
 frames.py       the border: pandas, polars and PyArrow
 amounts.py      a value as people write it
 """

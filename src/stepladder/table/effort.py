@@ -1,0 +1,97 @@
+"""What a change asks of a person.
+
+Of an ordered feature it's the larger of two shares: of the reference rows that are overtaken
+(mid-ranks, so that ties aren't free), and of the spread from the 2nd to the 98th percentile that is
+crossed (so that tails aren't). Of a category it's a half. Each times the feature's `difficulty`,
+plus a tenth for each thing that changes at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepladder.table.space import Floats, Space
+
+CATEGORY = 0.5
+"""The effort of another level of a category, or of filling in a gap."""
+
+EACH = 0.1
+"""What each change costs beside its size."""
+
+CORE = (2.0, 98.0)
+"""Between which percentiles the spread is measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class Effort:
+    """The effort of changes, as reference rows or declared ranges measure it."""
+
+    space: Space
+    known: tuple[Floats | None, ...]
+    """for each feature its reference values, sorted; None where ranks play no part"""
+    spread: Floats
+    """(features,) the spread of ordered features; NaN for others"""
+    difficulty: Floats
+
+    @classmethod
+    def learned(cls, space: Space, values: Floats) -> Effort:
+        """The effort that reference rows (n, features) tell of."""
+        sorted_values: list[Floats | None] = []
+        spread = np.full(len(space.schema), np.nan)
+        for f, feature in enumerate(space.schema.features):
+            known = np.sort(values[~np.isnan(values[:, f]), f])
+            if not (feature.chosen and feature.ordered and len(known)):
+                sorted_values.append(None)
+                continue
+            low, high = np.percentile(known, CORE)
+            where = space.slices[feature.name].start
+            spread[f] = (high - low) or 4 * space.scale[where]
+            sorted_values.append(known)
+        return cls(space, tuple(sorted_values), spread, _difficulty(space))
+
+    @classmethod
+    def declared(cls, space: Space) -> Effort:
+        """The effort by scales alone: four of them are the spread; no reference row has a say."""
+        spread = np.full(len(space.schema), np.nan)
+        for f, feature in enumerate(space.schema.features):
+            if feature.chosen and feature.ordered:
+                spread[f] = 4 * space.scale[space.slices[feature.name].start]
+        return cls(space, (None,) * len(space.schema), spread, _difficulty(space))
+
+    def of(self, start: Floats, rows: Floats) -> Floats:
+        """(n, features) what getting from one row to another asks, feature by feature."""
+        asked = self.space.links.changes(start, rows)
+        effort = np.where(asked, CATEGORY, 0.0)
+        for f in np.flatnonzero(~np.isnan(self.spread) & asked.any(axis=0)):
+            before, after = start[:, f], rows[:, f]
+            size = np.abs(after - before) / self.spread[f]
+            if (known := self.known[f]) is not None:
+                size = np.fmax(size, np.abs(_rank(known, after) - _rank(known, before)))
+            size = np.where(np.isnan(size), CATEGORY, size)  # from a gap
+            effort[:, f] = np.where(asked[:, f], size, 0.0)
+        return np.asarray(effort * self.difficulty + EACH * asked)
+
+    def ranks(self, rows: Floats) -> Floats:
+        """(n, features) the share of reference rows below each value, equal ones counted half.
+
+        NaN for a gap, and for what isn't ordered or known of no reference row.
+        """
+        ranks = np.full(rows.shape, np.nan)
+        for f, known in enumerate(self.known):
+            if known is not None:
+                ranks[:, f] = _rank(known, rows[:, f])
+        return ranks
+
+
+def _rank(known: Floats, values: Floats) -> Floats:
+    """The share of known values below some values, equal ones counted half; of a gap it's NaN."""
+    below = np.searchsorted(known, values, side="left")
+    up_to = np.searchsorted(known, values, side="right")
+    return np.where(np.isnan(values), np.nan, (below + up_to) / (2 * len(known)))
+
+
+def _difficulty(space: Space) -> Floats:
+    found: list[float] = [getattr(feature, "difficulty", 1.0) for feature in space.schema.features]
+    return np.array(found, dtype=np.float64)
