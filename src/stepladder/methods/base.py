@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -84,6 +84,15 @@ class Question:
     """(n,) how many people with the very same row came before each: chance may tell them apart"""
     next_only: bool = False
     """whether only the next step of each path is asked for: more needn't be planned"""
+
+    def take(self, people: NDArray[np.intp]) -> Question:
+        """What some of them ask."""
+        return replace(
+            self,
+            feasible=self.feasible.take(people),
+            scores=self.scores[people],
+            twins=self.twins[people],
+        )
 
 
 @dataclass(frozen=True, eq=False)
