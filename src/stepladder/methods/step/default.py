@@ -24,7 +24,7 @@ from stepladder.methods.step.chosen import Options, choose
 from stepladder.methods.step.cost import Cost
 from stepladder.methods.step.judge import Ends, Judge, amounts
 from stepladder.methods.step.laid import laid
-from stepladder.methods.step.led import candidates, led
+from stepladder.methods.step.led import candidates, led, pared
 from stepladder.methods.step.mixed import declared
 from stepladder.methods.step.planner import Planner
 from stepladder.methods.step.reference import Advice, Reference
@@ -138,6 +138,7 @@ class Default(Planner):
             fronts = Fronts.of(ones.plus(wide), judge, today, _enough_alone(found.calm, judge))
             for size in (2, 3):
                 found = found.plus(self._sets(judge, fronts, today, size, short))
+            found = found.plus(self._all_but(judge, fronts, _short_of_two(found.calm, judge)))
         none = _short_of_two(found.calm, judge)
         if self.parameters.cost == "distance":
             none = everyone
@@ -158,6 +159,13 @@ class Default(Planner):
         need = -today[people] / (1 - self.parameters.slack)
         person, rows = scan.combined(some, size, need, judge.feasible.start[people])
         return self._asked(judge, judge.ends(people[person], rows))
+
+    def _all_but(self, judge: Judge, fronts: Fronts, people: Indices) -> Found:
+        """What is left for some people of everything that helps, but for what does so alone."""
+        rows = scan.everything(fronts, judge.feasible.start)[people]
+        tried = judge.ends(people, rows)
+        yes = tried.take(tried.beyond >= 0)
+        return self._asked(judge, pared(yes.person, yes.rows, judge))
 
     def _asked(self, judge: Judge, tried: Ends) -> Found:
         """The candidates that get a yes; one that is tight is also tried a little larger."""
@@ -289,13 +297,13 @@ def _filled(ends: Ends, more: Ends, count: int) -> Ends:
 
 
 def _short_of_two(ends: Ends, judge: Judge) -> Indices:
-    """The people who don't have two ends neither of whose sets of features holds the other."""
+    """The people who don't have two ends each of which holds no other's set of features."""
     sets = judge.feasible.take(ends.person).changes(ends.rows)
     short = []
     for person in range(len(judge.feasible)):
         mine = np.unique(sets[ends.person == person], axis=0)
-        within = (mine[:, None] <= mine[None]).all(axis=2)
-        if (within | within.T).all():
+        holds = (mine[:, None] >= mine[None]).all(axis=2)  # each holds itself
+        if (holds.sum(axis=1) == 1).sum() < 2:
             short.append(person)
     return np.array(short, dtype=np.intp)
 
