@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import nan
 
 import numpy as np
 
@@ -35,6 +36,7 @@ class Path:
     """(s + 1, columns) the same rows, encoded"""
     scores: Floats
     """(s + 1,)"""
+    holds: float = nan
 
     @property
     def steps(self) -> int:
