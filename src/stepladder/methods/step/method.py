@@ -32,7 +32,7 @@ from stepladder.table.space import Floats
 if TYPE_CHECKING:
     from stepladder.methods.walk import Walk
 
-PEOPLE = 100
+PEOPLE = 50
 """How many people's paths tell how surely paths hold before anybody asks."""
 
 PAIRS = 2**24
