@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, Decimal
 
 MISSING = "–"
 """Where there is no number."""
@@ -43,7 +43,7 @@ def plain(n: float) -> str:
 def short(n: float, rounding: str = ROUND_HALF_EVEN) -> float:
     """A number to four digits, or to the whole if that has more; `rounding` is decimal's.
 
-    >>> short(0.802325581), short(1174.2857), short(123456.78), short(0.12341, ROUND_CEILING)
+    >>> short(0.802325581), short(1174.2857), short(123456.78), short(0.12341, "ROUND_CEILING")
     (0.8023, 1174.0, 123457.0, 0.1235)
     """
     if not math.isfinite(n) or n == 0:
