@@ -5,9 +5,10 @@ A route that would change something hidden is left out, since it can't be told.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from stepladder.errors import ParameterError, listing, nearest
@@ -19,6 +20,10 @@ from stepladder.table.schema import Schema
 from stepladder.words.changes import Move
 from stepladder.words.plans import HELD, Plan
 from stepladder.words.routes import Route, told_apart
+
+SPACE = re.compile(r"(?<=[\d%]) (?=\S)")
+HYPHEN = re.compile(r"(?<=\d)-(?=\d)")
+"""Where a line could end within a number and its unit."""
 
 ELSEWHERE = "There is no route that this letter could tell. Please ask us."
 """What is said where all routes change something hidden."""
@@ -88,8 +93,10 @@ def short_value(feature: Feature, value: Any, rounding: str = ROUND_HALF_EVEN) -
     if value is None or not _is_open(feature):
         return value
     assert isinstance(feature, Numeric)  # nothing else is open
-    scale = 100 if feature.percent else feature.times
-    return short(value * scale, rounding) / scale
+    # In decimals, or 0.07 would be 7.000000000000001 per cent, and rounded up to 7.001.
+    scale = Decimal(str(100 if feature.percent else feature.times))
+    shown = short(float(Decimal(str(value)) * scale), rounding)
+    return float(Decimal(str(shown)) / scale)
 
 
 def _is_open(feature: Feature) -> bool:
@@ -100,13 +107,9 @@ def _is_open(feature: Feature) -> bool:
 
 
 def held(text: str) -> str:
-    """A text in which no number is parted from the word behind it at the end of a line.
+    """A text in which no line ends within a number, or between one and the word behind it.
 
     >>> held("raise income to 3,200 dollars") == "raise income to 3,200\\N{NO-BREAK SPACE}dollars"
     True
     """
-    words = text.split(" ")
-    parts = [
-        word + (HELD if word[-1:].isdigit() or word.endswith("%") else " ") for word in words[:-1]
-    ]
-    return "".join([*parts, words[-1]])
+    return SPACE.sub(HELD, HYPHEN.sub("-\N{WORD JOINER}", text))
