@@ -232,7 +232,7 @@ def test_a_policy_that_is_not_met_is_a_reason_even_where_the_score_would_do():
 
 def test_a_method_that_made_another_result_is_refused():
     other = linked.fitted()
-    with pytest.raises(ParameterError, match="The result and the method .* differ in"):
+    with pytest.raises(ParameterError, match=r"The result and the method .* differ in"):
         letter(RESULT, PERSON, step=other)
     with pytest.raises(ParameterError, match="step must be a fitted method"):
         letter(RESULT, PERSON, step=bank.score)

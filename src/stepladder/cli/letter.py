@@ -100,6 +100,7 @@ def _fitted(
     from stepladder.cli.tablefile import TableFile
     from stepladder.methods.step import StEP
     from stepladder.model.loading import load
+    from stepladder.result.provenance import check_same, data_hash, model_hash
 
     if result.privacy is not None:
         raise ResultError(
@@ -109,8 +110,12 @@ def _fitted(
     assert data is not None  # it comes with the model
     schema, table = result.space.schema, TableFile(data)
     table.require(schema.columns, "the result")
+    rows, known = table.frame(schema), result.fingerprints
+    check_same("data", known.get("data"), data_hash(result.space.own(rows)))
+    if Path(model).is_file():
+        check_same("model", known.get("model"), model_hash(model))
     asked = load(model, trust=trust, trust_pickle=trust_pickle)
-    return StEP().fit(table.frame(schema), asked, space=result.space, goal=result.goal)
+    return StEP().fit(rows, asked, space=result.space, goal=result.goal)
 
 
 def _called(name: str, people: list[Any]) -> Any:

@@ -20,7 +20,6 @@ from stepladder.result.offer import Offer
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table.amounts import value
-from stepladder.table.feature import Numeric
 from stepladder.table.rules.faults import outside_bounds
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Mask, Space
