@@ -306,6 +306,7 @@ def test_slots_stand_where_they_are_given_and_are_left_out_otherwise():
         "Your next steps Review by a person Ask for a person. Deadline Until 1 June. Contact Jo "
         "Clerk 555 0100 Legal notice First law. Second law."
     )
+    assert "555 0100" in letter(RESULT, PERSON, contact="555 0100")  # as given, to be copied
     bare = text(letter(RESULT, PERSON))
     for absent in ("Reference", "next steps", "Review", "Deadline", "Contact", "Legal", "["):
         assert absent not in bare
