@@ -11,7 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 import stepladder
-from stepladder.cli import EXITS, Exit, audit, bench, demo, recourse, report, schema, walk
+from stepladder.cli import EXITS, Exit, audit, bench, demo, letter, recourse, report, schema, walk
+from stepladder.cli.metavars import named
 from stepladder.errors import StepladderError
 
 
@@ -63,9 +64,12 @@ for command in (
     walk.walk,
     audit.audit,
     report.report,
-    report.letter,
+    letter.letter,
 ):
-    app.command(epilog=ENDINGS)(command)
+    app.command(epilog=ENDINGS)(named(command))
+for registered in bench.app.registered_commands:
+    assert registered.callback is not None
+    named(registered.callback)
 app.add_typer(bench.app, name="bench")
 
 
