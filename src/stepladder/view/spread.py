@@ -17,6 +17,7 @@ from stepladder.table.space import Floats
 from stepladder.view.plots.style import (
     GRID,
     INK,
+    PAPER,
     QUIET,
     WIDTH,
     Chart,
@@ -158,7 +159,7 @@ def _bars(rows: pd.DataFrame, ends: tuple[float, float], axis: dict[str, Any]) -
         "y2": {"field": "base"},
     }
     known = rows[rows["people"] > 0].assign(base=0)
-    return marked(known, "rect", channels, color=INK, stroke="white")
+    return marked(known, "rect", channels, color=INK, stroke=PAPER)
 
 
 def _features(found: list[tuple[Feature, int]], people: int, width: float) -> Chart:

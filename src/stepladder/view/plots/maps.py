@@ -15,13 +15,16 @@ from stepladder.table.frames import Frame
 from stepladder.table.space import Floats, Mask
 from stepladder.view.plots.axes import across_axis, framed, tick_labels, upright_axis
 from stepladder.view.plots.plane import Chosen, Plane, Principal, Side, usual
-from stepladder.view.plots.routes import Drawn, different, drawable
+from stepladder.view.plots.routes import different, drawable
 from stepladder.view.plots.shade import areas
 from stepladder.view.plots.style import (
     INK,
     MOST,
+    NO,
+    PAPER,
     SHADE,
     WIDTH,
+    YES,
     Chart,
     Marks,
     axis_room,
@@ -34,6 +37,7 @@ from stepladder.view.plots.style import (
     quantity,
     sampled,
 )
+from stepladder.view.plots.tracks import Drawn
 
 PEOPLE = 60
 """Of how many people the paths are drawn, where no one is named."""
@@ -246,7 +250,7 @@ def _rows(positions: Floats, met: Mask) -> Chart:
     rows["met"] = met
     kinds = [True, False]
     shape = {"domain": kinds, "range": ["circle", CROSS]}
-    colour = {"domain": kinds, "range": ["#4f7cac", "#808080"]}
+    colour = {"domain": kinds, "range": [YES, NO]}
     channels = {
         **POSITION,
         "shape": kind("met", scale=shape, legend=None),
@@ -282,7 +286,7 @@ def _one_person(routes: list[Drawn], trails: list[Floats], width: float) -> list
     marks = Marks("route", [route.name for route in routes], "Route, from the ring", width)
     rows = _trail_rows(marks.kinds, trails)
     along = {**POSITION, "order": quantity("step")}
-    halo, ring = {"stroke": "white", "strokeWidth": 5}, {"stroke": INK, "strokeWidth": 2.5}
+    halo, ring = {"stroke": PAPER, "strokeWidth": 5}, {"stroke": INK, "strokeWidth": 2.5}
     return [
         marked(rows, "line", {**along, "detail": kind("route")}, **halo, opacity=0.8),
         marked(rows, "line", {**along, **marks.lines()}, strokeWidth=2),

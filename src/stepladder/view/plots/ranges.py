@@ -15,6 +15,7 @@ from stepladder.table.frames import Frame
 from stepladder.view.plots.style import (
     GRID,
     INK,
+    PAPER,
     QUIET,
     WIDTH,
     Chart,
@@ -161,7 +162,7 @@ def _ranges(
         title=None,
     )
     y = kind("name", title=None, axis=layout.axis(index), scale={"domain": layout.names})
-    look = {"domain": ["enough people", "few people"], "range": [INK, "white"]}
+    look = {"domain": ["enough people", "few people"], "range": [INK, PAPER]}
     points = {"x": x, "y": y, "fill": kind("kind", scale=look, legend=None)}
     bars = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}
     known = rows[["name", "low", "high"]].dropna()

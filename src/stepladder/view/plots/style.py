@@ -30,8 +30,32 @@ MARGIN, GAP, SPILL, LETTER = 10, 20, 16, 6.6
 """Pixels around a picture, between its panels, for what the last label of an axis needs beyond its
 end, and that a letter takes."""
 
-SHADE, QUIET, INK = "#dfe5ec", "#767676", "#222222"
-"""Where the goal is met; what is in the background; text and lines."""
+PAPER, SHADE, QUIET, INK = "#ffffff", "#dfe5ec", "#6b6b6b", "#222222"
+"""What is drawn on; where the goal is met; what is in the background; text and lines."""
+
+EDGE, FAINT = "#b5b5b5", "#ececec"
+"""The lines of axes, and those across a panel."""
+
+# The numbers of colours, shapes and dashes share no divisor, so that no two of 30 look alike.
+COLOURS = ("#0b3c6f", "#c4501b", "#2a8c6c", "#7b4fa0", "#a8860a")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 5], [5, 2, 1, 2, 1, 2])
+
+YES, NO = "#4f7cac", "#808080"
+"""Rows with a yes and rows with a no."""
+
+DARK = {
+    PAPER: "#15181c",
+    SHADE: "#27405c",
+    QUIET: "#a0a6ad",
+    INK: "#e8e8e8",
+    EDGE: "#5f666e",
+    FAINT: "#2b3036",
+    **dict(zip(COLOURS, ("#82b4ee", "#f2915e", "#4fc7a2", "#bd9be0", "#dcbc45"), strict=True)),
+    YES: "#6f9fd0",
+    NO: "#8f8f8f",
+}
+"""What each colour is on a dark page."""
 
 _TEXT = {
     "labelFontSize": 12,
@@ -40,26 +64,22 @@ _TEXT = {
     "labelColor": INK,
     "titleColor": INK,
 }
-_LINES = {"tickColor": "#b5b5b5", "domainColor": "#b5b5b5"}
+_LINES = {"tickColor": EDGE, "domainColor": EDGE}
 
 LOOK = {
     "font": "sans-serif",
-    "view": {"stroke": "#b5b5b5"},
+    "view": {"stroke": EDGE},
+    "title": {"color": INK, "subtitleColor": INK},
     "axis": {**_TEXT, **_LINES, "grid": False, "labelOverlap": True, "labelFlush": False},
     "legend": {**_TEXT, "symbolSize": 70, "titleLimit": 0},
 }
 """The house's look, as Vega-Lite's configuration."""
 
-GRID = {"grid": True, "gridColor": "#ececec"}
+GRID = {"grid": True, "gridColor": FAINT}
 """Faint lines across a panel, of an axis."""
 
 APART = {"scale": dict.fromkeys(("color", "shape", "strokeDash"), "independent")}
 """Layers that share no legend."""
-
-# The numbers of colours, shapes and dashes share no divisor, so that no two of 30 look alike.
-COLOURS = ("#0b3c6f", "#c4501b", "#2a8c6c", "#7b4fa0", "#a8860a")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 5], [5, 2, 1, 2, 1, 2])
 
 
 def altair() -> Any:
@@ -152,8 +172,11 @@ class Marks:
         }
 
 
-def headed(title: str, notes: Sequence[str], width: float) -> dict[str, Any]:
-    """What the outermost chart has: the heading, wrapped to the width, and the house's look."""
+def headed(title: str, notes: Sequence[str], width: float, found: str = "") -> dict[str, Any]:
+    """What the outermost chart has: the heading, wrapped to the width, and the house's look.
+
+    found  what the picture shows, in a sentence or two, for whoever can't see it
+    """
     letters = int((width - 2 * MARGIN) / LETTER)
     return {
         "title": {
@@ -163,12 +186,11 @@ def headed(title: str, notes: Sequence[str], width: float) -> dict[str, Any]:
             "frame": "bounds",
             "fontSize": 15,
             "subtitleFontSize": 12,
-            "subtitleColor": INK,
             "offset": 14,
         },
-        "description": " ".join([f"{title}.", *notes]),
+        "description": " ".join([f"{title}.", *([found] if found else []), *notes]),
         "padding": MARGIN,
-        "background": "white",
+        "background": PAPER,
         "config": LOOK,
     }
 
