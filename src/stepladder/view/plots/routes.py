@@ -38,6 +38,8 @@ from stepladder.view.plots.tracks import (
     ROOM,
     Area,
     Drawn,
+    boxed,
+    lined,
     lines,
     long,
     over_steps,
