@@ -26,6 +26,7 @@ ENDS = {
     Outcome.STEP_LIMIT: "no route within the steps allowed",
     Outcome.STALLED: "no route that gets all the way",
     Outcome.UNREACHABLE: "no route among the possible changes",
+    Outcome.UNSURE: "no route that is likely to hold",
     Outcome.MISSING_VALUE: "a value is missing",
     Outcome.INVALID_ROW: "a value isn't valid",
     Outcome.TIMED_OUT: "time ran out",
