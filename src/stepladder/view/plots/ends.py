@@ -24,12 +24,18 @@ def label_room(labels: Sequence[str]) -> float:
 
 
 def end_labels(
-    ends: pd.DataFrame, x: dict[str, Any], y: dict[str, Any], domain: Sequence[float], height: float
+    ends: pd.DataFrame,
+    x: dict[str, Any],
+    y: dict[str, Any],
+    domain: Sequence[float],
+    height: float,
+    colour: dict[str, Any] | None = None,
 ) -> list[Chart]:
     """Layers of text beside the ends of lines.
 
     ends    one row per line: its `label`, and the columns that x and y show
     domain  the two ends of the upright axis, `height` pixels apart
+    colour  the channel that gives labels the colours of their lines
     """
     pixel = (domain[1] - domain[0]) / height
     moved = ends.assign(at=ends[y["field"]].astype(float))
@@ -42,7 +48,7 @@ def end_labels(
     halo = {"color": PAPER, "stroke": PAPER, "strokeWidth": 4, "strokeJoin": "round"}
     return [
         marked(moved, "text", channels, **look, **halo),
-        marked(moved, "text", channels, **look, color=INK),
+        marked(moved, "text", {**channels, "color": colour or {"value": INK}}, **look),
     ]
 
 

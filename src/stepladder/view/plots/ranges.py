@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,23 +17,17 @@ from stepladder.view.plots.style import (
     QUIET,
     WIDTH,
     Chart,
-    axis_room,
+    Panels,
     beside,
     checked_width,
-    columns_in,
     folded,
     headed,
-    inner_width,
     kind,
     marked,
-    names_axis,
     panel,
+    people,
     quantity,
 )
-from stepladder.words.plans import HELD
-
-LINE = 19
-"""Pixels that a line of a label takes."""
 
 
 def by_group(frame: Frame, *, width: float = WIDTH) -> Chart:
@@ -48,11 +40,11 @@ def by_group(frame: Frame, *, width: float = WIDTH) -> Chart:
     ends = [f"{measure}_{end}" for measure in ("success", "mean_cost") for end in ("low", "high")]
     table = _table(frame, ("group", "asked", "small", "success", "mean_cost", *ends))
     table["name"] = [
-        folded(f"{group}, {_counted(int(people))}", 22)
-        for group, people in zip(table["group"], table["asked"], strict=True)
+        folded(f"{group}, {people(int(count))}", 22)
+        for group, count in zip(table["group"], table["asked"], strict=True)
     ]
     table["kind"] = np.where(table["small"].astype(bool), "few people", "enough people")
-    layout = _Layout.of(width, 2, table["name"])
+    layout = Panels.of(width, 2, table["name"])
     panels = [
         _ranges(table, "success", "People with a route", layout, 0, share=True),
         _ranges(table, "mean_cost", "Mean distance to the goal", layout, 1),
@@ -65,10 +57,6 @@ def by_group(frame: Frame, *, width: float = WIDTH) -> Chart:
     if table["mean_cost"].isna().any():
         notes.append("No mark: nobody in the group has a route, so there's no distance.")
     return beside(panels, layout.columns, **headed("Routes by group", notes, width))
-
-
-def _counted(people: int) -> str:
-    return f"{people:,}{HELD}{'person' if people == 1 else 'people'}"
 
 
 def methods(frame: Frame, *, width: float = WIDTH) -> Chart:
@@ -84,7 +72,7 @@ def methods(frame: Frame, *, width: float = WIDTH) -> Chart:
     for end in ("low", "high"):
         table[f"value_{end}"] = table[end] if has_ranges else np.nan
     metrics = list(dict.fromkeys(table["metric"]))
-    layout = _Layout.of(width, len(metrics), table["name"])
+    layout = Panels.of(width, len(metrics), table["name"])
     panels = [
         _ranges(
             table[table["metric"] == metric],
@@ -113,35 +101,11 @@ def _table(frame: Frame, needed: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame({name: frames.values(read[name]) for name in read.columns})
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Panels with the same rows, in columns; the first in each line has the rows' names."""
-
-    names: list[str]
-    columns: int
-    room: float
-    """pixels that the names take"""
-    inner: float
-    """how wide each panel's own area is"""
-
-    @classmethod
-    def of(cls, width: float, panels: int, names: Iterable[str]) -> _Layout:
-        order = list(dict.fromkeys(names))
-        columns, room = columns_in(width, panels), axis_room(order, most=170)
-        return cls(order, columns, room, inner_width(width - room, columns, 0))
-
-    def axis(self, index: int) -> dict[str, Any]:
-        """The vertical axis of the panel at this index."""
-        if index % self.columns:
-            return {"labels": False, "ticks": False, "domain": False}
-        return names_axis(self.room)
-
-
 def _ranges(
     table: pd.DataFrame,
     measure: str,
     title: str,
-    layout: _Layout,
+    layout: Panels,
     index: int,
     *,
     share: bool = False,
@@ -170,5 +134,4 @@ def _ranges(
         marked(known, "rule", bars, color=QUIET, strokeWidth=3),
         marked(rows, "point", points, size=80, opacity=1, stroke=INK, strokeWidth=1.5),
     ]
-    lines = max(name.count("\n") for name in layout.names) + 1
-    return panel(layers, title, layout.inner, {"step": LINE * lines + 8})
+    return panel(layers, title, layout.inner, {"step": layout.step})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, TypeAlias
@@ -15,6 +15,7 @@ from stepladder.checks import finite
 from stepladder.errors import ExtraError
 from stepladder.table.feature import Feature
 from stepladder.table.kind import Counted
+from stepladder.words.plans import HELD
 
 Chart: TypeAlias = Any
 """An Altair chart of any kind; Altair is an extra, so it can't be named here."""
@@ -240,6 +241,40 @@ def names_axis(room: float) -> dict[str, Any]:
         "ticks": False,
         "labelPadding": 6,
     }
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Panels with the same rows, in columns; the first in each line has the rows' names."""
+
+    names: list[str]
+    columns: int
+    room: float
+    """pixels that the names take"""
+    inner: float
+    """how wide each panel's own area is"""
+
+    @classmethod
+    def of(cls, width: float, panels: int, names: Iterable[str]) -> Panels:
+        order = list(dict.fromkeys(names))
+        columns, room = columns_in(width, panels), axis_room(order, most=170)
+        return cls(order, columns, room, inner_width(width - room, columns, 0))
+
+    @property
+    def step(self) -> float:
+        """Pixels that a row takes, with all lines of its name."""
+        return 19 * (1 + max(name.count("\n") for name in self.names)) + 8
+
+    def axis(self, index: int) -> dict[str, Any]:
+        """The vertical axis of the panel at this index."""
+        if index % self.columns:
+            return {"labels": False, "ticks": False, "domain": False}
+        return names_axis(self.room)
+
+
+def people(count: int) -> str:
+    """'1 person', '2 people', on one line."""
+    return f"{count:,}{HELD}{'person' if count == 1 else 'people'}"
 
 
 def titled(feature: Feature) -> str:
