@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -107,9 +108,9 @@ class _Scales:
         """The routes in words."""
         form = percent if self.is_share else rounded
         return " ".join(
-            f"Route {row.route}: {self.across.lower()} {rounded(row.effort)}, "
-            f"{self.up[:1].lower()}{self.up[1:]} {form(row.sure)}."
-            for row in rows.itertuples()
+            f"Route {route}: {self.across.lower()} {rounded(effort)}, "
+            f"{self.up[:1].lower()}{self.up[1:]} {form(sure)}."
+            for route, effort, sure in zip(rows["route"], rows["effort"], rows["sure"], strict=True)
         )
 
 
@@ -118,7 +119,7 @@ def _panel(rows: pd.DataFrame, scales: _Scales, width: float, axis: float) -> Ch
     low, high = 0.0, float(rows["sure"].max()) * 1.2 or 0.1
     if scales.is_known:
         low, high = max(0.0, float(rows["sure"].min()) - 0.1), 1.0
-    look = {"minExtent": axis, "maxExtent": axis, "tickCount": 5, **GRID}
+    look: dict[str, Any] = {"minExtent": axis, "maxExtent": axis, "tickCount": 5, **GRID}
     ticks = {"format": ".0%", **look} if scales.is_share else number_axis(**look)
     upright = {"domain": [low, high], "nice": False, "zero": False, "padding": 8}
     x = quantity(

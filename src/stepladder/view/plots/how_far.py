@@ -136,7 +136,9 @@ def _panel(parts: Mapping[str, Floats], unit: str, width: float) -> Chart:
     axis = axis_room(["100%"])
     look = {"minExtent": axis, "maxExtent": axis, "format": ".0%", "tickCount": 5, **GRID}
     wide = {"domain": [0, end], "nice": False}
-    x = quantity("effort", title=f"{unit} of the easiest route", scale=wide, axis=GRID)
+    x = quantity(
+        "effort", title=f"{unit} of the easiest route", scale=wide, axis={"tickCount": 6, **GRID}
+    )
     y = quantity("share", title=None, scale={"domain": [0, 1], "nice": False}, axis=look)
     marks = Marks("group", list(parts), None, width)
     half = pd.DataFrame({"share": [0.5]})

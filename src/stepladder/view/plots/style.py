@@ -38,7 +38,7 @@ EDGE, FAINT = "#b5b5b5", "#ececec"
 """The lines of axes, and those across a panel."""
 
 # The numbers of colours, shapes and dashes share no divisor, so that no two of 30 look alike.
-COLOURS = ("#0b3c6f", "#c4501b", "#2a8c6c", "#7b4fa0", "#a8860a")
+COLOURS = ("#0b3c6f", "#c4501b", "#1f7a5c", "#7b4fa0", "#856900")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 5], [5, 2, 1, 2, 1, 2])
 
@@ -116,7 +116,8 @@ def marked(rows: pd.DataFrame, mark: str, channels: dict[str, Any], **look: Any)
 
 def panel(layers: Sequence[Chart], title: str, width: float, height: Any, **settings: Any) -> Chart:
     """Layers on one another, under a heading."""
-    lines = wrap(title, max(12, int(width / LETTER / 1.1)))
+    letters = max(12, int(width / LETTER / 1.1))
+    lines = [line for part in title.split("\n") for line in wrap(part, letters)]
     heading = {"text": lines, "anchor": "start", "frame": "group", "fontSize": 12, "offset": 8}
     return altair().layer(*layers, width=width, height=height, title=heading, **settings)
 

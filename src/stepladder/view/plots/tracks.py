@@ -220,9 +220,9 @@ def boxed(track: Track, what: str, area: Area) -> Chart:
     box["fill"] = kind("kind", scale=shade, legend=None)
     text = {"x": {**x, "field": "middle"}, "y": y, "text": kind("level")}
     layers = [marked(rows, "rect", box, stroke=QUIET, height=deep)]
-    for lines, some in rows.groupby("lines"):
-        off = -(int(lines) - 1) * LINE / 2  # the first line stands where the text is put
-        layers.append(marked(some, "text", text, **TEXT, dy=off))
+    for lines in range(1, int(rows["lines"].max()) + 1):
+        off = -(lines - 1) * LINE / 2  # the first line stands where the text is put
+        layers.append(marked(rows[rows["lines"] == lines], "text", text, **TEXT, dy=off))
     return panel(layers, titled(track.feature), area.width, {"step": deep + 8}, resolve=APART)
 
 
