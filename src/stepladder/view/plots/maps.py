@@ -22,6 +22,7 @@ from stepladder.view.plots.plane import Chosen, Plane, Principal, Side, along, u
 from stepladder.view.plots.routes import different, drawable
 from stepladder.view.plots.shade import areas
 from stepladder.view.plots.style import (
+    CROSS,
     INK,
     MOST,
     NO,
@@ -54,9 +55,6 @@ NAMED = 5
 
 POSITION = {"x": quantity("x"), "y": quantity("y")}
 """Where a mark lies on the map."""
-
-CROSS = "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"
-"""A cross of two lines: Vega's own is an outline, which looks like a circle when it's small."""
 
 
 def map(

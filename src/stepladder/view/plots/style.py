@@ -45,6 +45,12 @@ DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 5], [5, 2, 1, 2, 1, 2])
 YES, NO = "#4f7cac", "#808080"
 """Rows with a yes and rows with a no."""
 
+BLUE, RED = "#1717d6", "#d11414"
+"""What the paper draws as accepted and as rejected."""
+
+CROSS = "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"
+"""A cross of two lines: Vega's own is an outline, which looks like a circle when it's small."""
+
 DARK = {
     PAPER: "#15181c",
     SHADE: "#27405c",
@@ -55,6 +61,8 @@ DARK = {
     **dict(zip(COLOURS, ("#82b4ee", "#f2915e", "#4fc7a2", "#bd9be0", "#dcbc45"), strict=True)),
     YES: "#6f9fd0",
     NO: "#8f8f8f",
+    BLUE: "#93a5ff",
+    RED: "#ff7a70",
 }
 """What each colour is on a dark page."""
 
