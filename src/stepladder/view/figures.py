@@ -2,8 +2,9 @@
 
 Points, boundaries, symbols, labels and the ends of arrows are those of the TikZ pictures in Hamer
 et al., "Simple Steps to Success", TMLR 2024: figures 1 (the loan example), 2 (a direction off the
-data), 3 (without and with clusters) and the appendix's (MIM runs away). The paper drew its arrows by hand; ours are
-what the kernel answers for those points, and each knows the paper's, to be compared with it.
+data), 3 (without and with clusters) and the appendix's (MIM runs away). The paper drew
+its arrows by hand; ours are what the kernel answers for those points, and each knows the paper's,
+to be compared with it.
 """
 
 from __future__ import annotations
