@@ -279,6 +279,7 @@ def test_metrics_are_one_row_of_the_summary_by_hand(result):
         steps=np.array([[p.steps for p in paths] for paths in routes]),
         changed=np.array([[(p.values[0] != p.values[-1]).sum() for p in ps] for ps in routes]),
         nearness=nearness,
+        effort=result.final["effort"].to_numpy().reshape(-1, 3)[counted],
     )
     metrics = result.metrics()
     assert len(metrics) == 1

@@ -307,6 +307,7 @@ class Recourse:
             steps=np.array([p.steps for p in flat], np.int64).reshape(n, k),
             changed=self.space.links.changes(starts, ends).sum(axis=1).reshape(n, k),
             nearness=self.nearness[asked],
+            effort=np.array([p.effort for p in flat], float).reshape(n, k),
         )
 
     @cached_property
