@@ -134,6 +134,10 @@ class Method(ABC):
     def learn(self, table: ReferenceTable) -> None:
         """Learn from the reference rows; state that is learned is set last, all at once."""
 
+    def with_prior(self, successors: Successors, table: ReferenceTable) -> Successors:
+        """The successors, knowing how surely paths of this method usually hold."""
+        return successors
+
     @abstractmethod
     def answer(self, question: Question) -> Answer:
         """The paths of n people who aren't at the goal: `slots` for each."""
@@ -223,7 +227,7 @@ class Method(ABC):
         replacing = None if successors is None else self._successors(successors, table, trust)
         self.learn(table)
         self.space_, self.scorer_, self.effort_ = space, scorer, effort
-        self.successors_: Successors | None = replacing
+        self.successors_: Successors | None = replacing and self.with_prior(replacing, table)
         self.positives_, self.counts_ = self._disclosed(table, rows)
         return self
 
@@ -501,15 +505,13 @@ def standing(space: Space, values: Floats, score: float, outcome: Outcome, reaso
 
 def _stated(paths: list[list[Path]], successors: Successors) -> list[list[Path]]:
     """The same paths, those that end with a yes saying how likely it holds."""
-    ends = [path.values[-1] for own in paths for path in own if path.outcome is Outcome.REACHED]
+    yes = (Outcome.REACHED, Outcome.UNSURE)
+    ends = [path.values[-1] for own in paths for path in own if path.outcome in yes]
     if not ends:
         return paths
     holds = iter(successors.stated(successors.votes(np.array(ends))).tolist())
     return [
-        [
-            replace(path, holds=next(holds)) if path.outcome is Outcome.REACHED else path
-            for path in own
-        ]
+        [replace(path, holds=next(holds)) if path.outcome in yes else path for path in own]
         for own in paths
     ]
 
