@@ -29,6 +29,7 @@ from stepladder.words.changes import (
     listed,
     quoted,
     sentence,
+    things,
     time,
 )
 
@@ -36,7 +37,6 @@ DIGITS = 4
 """Of what follows, where the schema doesn't say how exact it is."""
 
 EASIEST = "the easiest"
-ONE = "one thing to do"
 FEWEST = "fewest changes"
 SMALLEST = "smallest changes"
 
@@ -102,7 +102,7 @@ class Route:
     @property
     def count(self) -> str:
         """'one thing to do', '3 things to do'."""
-        return ONE if len(self.changes) == 1 else f"{counted(len(self.changes), 'thing')} to do"
+        return things(len(self.changes))
 
     @property
     def kind(self) -> str:
