@@ -10,7 +10,7 @@ def instructive(plans: list[Plan], count: int) -> list[Plan]:
     """A few plans that differ in kind: each begins with something that those before it didn't.
 
     Readable plans come first: one thing to do on the easiest route, no raise to wait for, several
-    routes. Who the people are plays no part.
+    routes, and much to gain. Who the people are plays no part.
     """
 
     def odd(plan: Plan) -> tuple[int, bool, int, float]:
@@ -19,7 +19,7 @@ def instructive(plans: list[Plan], count: int) -> list[Plan]:
             len(easiest.features),
             "income" in easiest.features,
             -len(plan.routes),
-            -easiest.score,
+            plan.score - easiest.score,
         )
 
     left, chosen, seen = sorted(plans, key=odd), list[Plan](), set[str]()
