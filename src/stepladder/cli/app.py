@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 import stepladder
 from stepladder.cli import EXITS, Exit, audit, bench, demo, recourse, report, schema, walk
+from stepladder.cli.help import Command
 from stepladder.errors import StepladderError
 
 
@@ -65,7 +66,7 @@ for command in (
     report.report,
     report.letter,
 ):
-    app.command(epilog=ENDINGS)(command)
+    app.command(cls=Command, epilog=ENDINGS)(command)
 app.add_typer(bench.app, name="bench")
 
 
