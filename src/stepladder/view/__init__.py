@@ -2,6 +2,6 @@
 
 report/     a result as one page; letter.py: one person's; page.py: what they share
 plots/      charts of people, data, groups and methods
-spread.py   how steps, distances and scores are spread
+spread.py   how effort, scores and changes are spread
 figures.py  the paper's figures, from directions that the kernel computes
 """

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +13,7 @@ from stepladder.numbers import percent
 from stepladder.result.path import Path
 from stepladder.result.recourse import Recourse
 from stepladder.table.feature import Categorical, Derived, Feature
-from stepladder.table.frames import Frame
-from stepladder.view.plots.how_far import members
+from stepladder.view.plots.how_far import Divided, members
 from stepladder.view.plots.style import (
     GRID,
     INK,
@@ -76,7 +74,7 @@ def asked_for(result: Recourse, paths: Iterable[Path]) -> list[Asked]:
 
 def asked(
     result: Recourse,
-    groups: Frame | Mapping[str, Any] | Sequence[str] | str | None = None,
+    groups: Divided = None,
     *,
     width: float = WIDTH,
 ) -> Chart:

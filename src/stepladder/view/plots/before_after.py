@@ -14,7 +14,7 @@ from stepladder.numbers import rounded
 from stepladder.result.recourse import Recourse
 from stepladder.table.feature import Numeric
 from stepladder.table.space import Space
-from stepladder.view.plots.routes import drawable, told
+from stepladder.view.plots.routes import drawable, route_title, told
 from stepladder.view.plots.style import (
     APART,
     COLOURS,
@@ -107,14 +107,12 @@ def _sizes(space: Space, route: Drawn) -> list[float]:
 
 
 def _title(route: Drawn, plan: words.Plan) -> str:
-    """What a route is in all: 'Route 1: 2 things to change, effort 0.48'."""
+    """What a route is in all: 'Route 1, the easiest: one thing to do, effort 0.15'."""
     if not plan.routes:
         return f"Attempt {route.name}"
-    told = plan.routes[int(route.name) - 1]
-    parts = [f"{words.counted(len(told.changes), 'thing')} to change"]
-    if route.path.efforts is not None:
-        parts.append(f"effort {rounded(route.path.effort)}")
-    return f"Route {route.name}: {', '.join(parts)}"
+    title = route_title(plan, int(route.name))
+    weighed = route.path.efforts is not None
+    return f"{title}, effort {rounded(route.path.effort)}" if weighed else title
 
 
 def _ends(asked: Sequence[_Ask]) -> tuple[float, float]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from stepladder.audit.columns import columns_of, numbered
+from stepladder.audit.columns import GroupColumn, columns_of, numbered
 from stepladder.errors import EmptyFrameError, ParameterError
 from stepladder.numbers import percent, rounded
 from stepladder.result.path import Outcome
@@ -41,13 +41,16 @@ HEIGHT = 260
 MOST = 8
 """Lines that can be told apart in one picture."""
 
+Divided: TypeAlias = Frame | Mapping[str, Any] | Sequence[str] | str | GroupColumn | None
+"""What people are divided by: as `audit` takes it, a column that it read, or nothing."""
+
 EVERYONE = "everyone"
 """What the one line is called where people aren't divided."""
 
 
 def how_far(
     result: Recourse,
-    groups: Frame | Mapping[str, Any] | Sequence[str] | str | None = None,
+    groups: Divided = None,
     *,
     width: float = WIDTH,
 ) -> Chart:
@@ -97,16 +100,16 @@ def efforts(result: Recourse) -> Floats:
     return far
 
 
-def members(
-    result: Recourse, groups: Frame | Mapping[str, Any] | Sequence[str] | str | None
-) -> dict[str, Any]:
+def members(result: Recourse, groups: Divided) -> dict[str, Any]:
     """Who asked (n,) in each group, by the group's name, where anybody did."""
     asked = ~np.isnan(efforts(result))
     if not asked.any():
         raise EmptyFrameError("Nobody asked for a route, so there's nothing to draw.")
     if groups is None:
         return {EVERYONE: asked}
-    columns = list(columns_of(result, groups).values())
+    columns = (
+        [groups] if isinstance(groups, GroupColumn) else list(columns_of(result, groups).values())
+    )
     codes, labels = numbered(columns)
     if len(columns) == 1:
         labels = [label.removeprefix(f"{columns[0].name}=") for label in labels]

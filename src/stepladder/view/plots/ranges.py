@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from stepladder.errors import ColumnError, EmptyFrameError, listing, nearest
+from stepladder.numbers import rounded
 from stepladder.table import frames
 from stepladder.table.frames import Frame
 from stepladder.view.plots.style import (
@@ -31,32 +32,55 @@ from stepladder.view.plots.style import (
 
 
 def by_group(frame: Frame, *, width: float = WIDTH) -> Chart:
-    """Success and cost by group, with intervals; groups of few people are marked, not hidden.
+    """Success and effort by group, with intervals; groups of few people are marked, not hidden.
 
     frame  rows of `Audit.by_group`, or what has its columns: group, asked, small, success and
-           mean_cost, with _low and _high after the last two for the ends of their intervals
+           mean_effort, or mean_cost where nobody weighed effort, with _low and _high after the last
+           two for the ends of their intervals
     """
     width = checked_width(width)
-    ends = [f"{measure}_{end}" for measure in ("success", "mean_cost") for end in ("low", "high")]
-    table = _table(frame, ("group", "asked", "small", "success", "mean_cost", *ends))
+    far = "mean_effort" if _is_known(frame, "mean_effort") else "mean_cost"
+    ends = [f"{measure}_{end}" for measure in ("success", far) for end in ("low", "high")]
+    table = _table(frame, ("group", "asked", "small", "success", far, *ends))
     table["name"] = [
         folded(f"{group}, {people(int(count))}", 22)
         for group, count in zip(table["group"], table["asked"], strict=True)
     ]
     table["kind"] = np.where(table["small"].astype(bool), "few people", "enough people")
     layout = Panels.of(width, 2, table["name"])
+    what = "effort" if far == "mean_effort" else "distance"
     panels = [
         _ranges(table, "success", "People with a route", layout, 0, share=True),
-        _ranges(table, "mean_cost", "Mean distance to the goal", layout, 1),
+        _ranges(table, far, f"Mean {what} to the goal", layout, 1),
     ]
     notes = []
     if table[ends].notna().any(axis=None):
         notes.append("Bars: where the number lies with 95% confidence.")
     if table["small"].astype(bool).any():
         notes.append("Hollow: a group of few people, whose numbers may be chance.")
-    if table["mean_cost"].isna().any():
-        notes.append("No mark: nobody in the group has a route, so there's no distance.")
-    return beside(panels, layout.columns, **headed("Routes by group", notes, width))
+    if table[far].isna().any():
+        notes.append(f"No mark: nobody in the group has a route, so there's no {what}.")
+    heading = headed("Routes by group", notes, width, _furthest(table, far, what))
+    return beside(panels, layout.columns, **heading)
+
+
+def _is_known(frame: Frame, name: str) -> bool:
+    """Whether a frame has a column with a number in it."""
+    read = frames.read(frame)
+    return name in read.columns and any(
+        cell is not None and not np.isnan(cell) for cell in frames.values(read[name])
+    )
+
+
+def _furthest(table: pd.DataFrame, far: str, what: str) -> str:
+    """Who has to go furthest, and who least."""
+    known = table.dropna(subset=[far]).astype({far: float}).sort_values(far, kind="stable")
+    if len(known) < 2:
+        return ""
+    least, most = (
+        f"{row['group']}, {rounded(row[far])}" for _, row in known.iloc[[0, -1]].iterrows()
+    )
+    return f"The mean {what} is least for {least}, and most for {most}."
 
 
 def methods(frame: Frame, *, width: float = WIDTH) -> Chart:

@@ -98,6 +98,14 @@ def told(plan: words.Plan) -> str:
     )
 
 
+def route_title(plan: words.Plan, number: int) -> str:
+    """'Route 1, the easiest: one thing to do', counted from 1; of one alone 'One thing to do'."""
+    route = plan.routes[number - 1]
+    if len(plan.routes) == 1:
+        return words.capital(route.kind)
+    return f"Route {number}{',' if words.EASIEST in route.kinds else ':'} {route.kind}"
+
+
 def drawable(result: Recourse, person: Hashable) -> tuple[words.Plan, list[Drawn]]:
     """A person's plan in words, and the routes to draw, under the same numbers."""
     plan = words.plan(result, person)
