@@ -58,18 +58,18 @@ def shown(result: Recourse, index: int, step: StEP | None) -> Shown:
 
 
 def _pictures(alone: Recourse, plan: words.Plan, name: str) -> Iterator[str]:
-    """Before and after; how sure each route is, where there are several; and steps, if any.
+    """Before and after, and how sure each route is where there are several.
 
     Someone without a route sees the attempts.
     """
     if math.isnan(plan.score) or not any(path.steps for path in alone.routes[0]):
         return
-    if plan.routes:
-        yield plots.picture(lambda width: plots.before_after(alone, name, width=width))
+    if not plan.routes:
+        yield plots.picture(lambda width: plots.person(alone, name, width=width))
+        return
+    yield plots.picture(lambda width: plots.before_after(alone, name, width=width))
     if len(plan.routes) > 1:
         yield plots.picture(lambda width: plots.certainty(alone, name, width=width))
-    if not plan.routes or any(len(route.steps) > 1 for route in plan.routes):
-        yield plots.picture(lambda width: plots.person(alone, name, width=width))
 
 
 def _today(features: Sequence[Feature], today: Mapping[str, Any]) -> str:

@@ -47,8 +47,11 @@ def lead(result: Recourse) -> str:
 def findings(result: Recourse, found: Audit | None) -> list[str]:
     """What there is to say of everyone, and of groups where they were compared."""
     paths = easiest_paths(result)
-    said = [_how_far(result, paths), _asks(result, paths), *_how_sure(paths)] if paths else []
-    return said + ([] if found is None else _groups(found))
+    if not paths:
+        return []
+    clear, unclear = ([], []) if found is None else _groups(found)
+    rest = [_asks(result, paths), *_how_sure(paths)]
+    return [_how_far(result, paths), *clear, *unclear, *rest]
 
 
 # ---- everyone ---------------------------------------------------------------------------------
@@ -58,7 +61,9 @@ def _how_far(result: Recourse, paths: Sequence[Path]) -> str:
     """How many have one thing to change, and within what half of them get there."""
     things = [int(result.space.links.changes(p.values[0], p.values[-1]).sum()) for p in paths]
     one = things.count(1)
-    half = f"half of them have to change at most {plans.counted(int(np.median(things)), 'thing')}"
+    middle = int(np.median(things))
+    most = "one thing" if middle == 1 else f"{middle} things"
+    half = f"half of them have to change at most {most}"
     efforts = [path.effort for path in paths]
     if not any(math.isnan(effort) for effort in efforts):
         half += f", at an effort of at most {rounded(float(np.median(efforts)))}"
@@ -94,14 +99,14 @@ def _how_sure(paths: Sequence[Path]) -> list[str]:
 # ---- groups -----------------------------------------------------------------------------------
 
 
-def _groups(found: Audit) -> list[str]:
-    """Who has to go further, and who has a route less often.
+def _groups(found: Audit) -> tuple[list[str], list[str]]:
+    """Who has to go further, and who has a route less often: hardly by chance, and perhaps.
 
-    What is hardly chance comes first. Of columns that are crossed, only that is told.
+    Of columns that are crossed, only what is hardly chance is told.
     """
     rows = frames.read(found.gaps).rows(named=True)
     groups = frames.read(found.by_group).rows(named=True)
-    clear, other = [], []
+    clear, unclear = list[str](), list[str]()
     for by in dict.fromkeys(row["by"] for row in rows):
         gaps = {row["measure"]: row for row in rows if row["by"] == by and not row["small"]}
         known = [m for m in FURTHER if m in gaps and not math.isnan(gaps[m]["gap"])]
@@ -113,8 +118,8 @@ def _groups(found: Audit) -> list[str]:
             if gap["gap_low"] > 0 and gap["worst_off"] is not None:
                 clear.append(_clear(by, gap, own))
             elif measure != "success" and " & " not in by:
-                other.append(_unclear(by, gap, own))
-    return clear + other
+                unclear.append(_unclear(by, gap, own))
+    return clear, unclear
 
 
 def _clear(by: str, gap: Row, own: Mapping[str, Row]) -> str:
@@ -137,11 +142,13 @@ def _unclear(by: str, gap: Row, own: Mapping[str, Row]) -> str:
         return f"{lead}: {measures.difference(gap)}."
     name = measures.MEASURES[gap["measure"]].name.lower()
     worst, best = (
-        f"{_named(by, gap[end], own)} {measures.measured(own[gap[end]], gap['measure'])}"
+        f"{measures.measured(own[gap[end]], gap['measure'])} for {_named(by, gap[end], own)}"
         for end in ("worst_off", "best_off")
     )
-    apart = measures.difference(gap)
-    return f"{lead}: in {name} the largest difference is {apart} ({worst}, {best})."
+    return (
+        f"{lead}: the {name} is {worst} and {best}, a difference of {measures.difference(gap)}, "
+        "which may be chance."
+    )
 
 
 def _named(by: str, group: Any, own: Mapping[str, Row]) -> str:
