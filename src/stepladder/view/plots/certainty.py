@@ -123,7 +123,10 @@ def _panel(rows: pd.DataFrame, scales: _Scales, width: float, axis: float) -> Ch
     ticks = {"format": ".0%", **look} if scales.is_share else number_axis(**look)
     upright = {"domain": [low, high], "nice": False, "zero": False, "padding": 8}
     x = quantity(
-        "effort", title=scales.across, scale={"domain": [0, far], "nice": False}, axis=GRID
+        "effort",
+        title=scales.across,
+        scale={"domain": [0, far], "nice": False},
+        axis={"tickCount": 6, **GRID},
     )
     y = quantity("sure", title=None, scale=upright, axis=ticks)
     fill = {"domain": ["with slack", "tight"], "range": [INK, PAPER]}

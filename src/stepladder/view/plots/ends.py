@@ -30,12 +30,15 @@ def end_labels(
     domain: Sequence[float],
     height: float,
     colour: dict[str, Any] | None = None,
+    *,
+    is_crowded: bool = False,
 ) -> list[Chart]:
     """Layers of text beside the ends of lines.
 
     ends    one row per line: its `label`, and the columns that x and y show
     domain  the two ends of the upright axis, `height` pixels apart
     colour  the channel that gives labels the colours of their lines
+    is_crowded  whether other lines may pass below the labels, so that they need an outline
     """
     pixel = (domain[1] - domain[0]) / height
     moved = ends.assign(at=ends[y["field"]].astype(float))
@@ -45,11 +48,11 @@ def end_labels(
     scale = {"domain": list(domain), "nice": False, "zero": False}
     channels = {"x": x, "y": quantity("at", scale=scale), "text": kind("label")}
     look = {"align": "left", "baseline": "middle", "dx": OFF, "fontSize": 12}
+    text = marked(moved, "text", {**channels, "color": colour or {"value": INK}}, **look)
+    if not is_crowded:
+        return [text]
     halo = {"color": PAPER, "stroke": PAPER, "strokeWidth": 4, "strokeJoin": "round"}
-    return [
-        marked(moved, "text", channels, **look, **halo),
-        marked(moved, "text", {**channels, "color": colour or {"value": INK}}, **look),
-    ]
+    return [marked(moved, "text", channels, **look, **halo), text]
 
 
 def apart(positions: Floats, least: float, low: float, high: float) -> Floats:

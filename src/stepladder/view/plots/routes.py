@@ -145,7 +145,7 @@ def _scores(goal: Goal, routes: list[Drawn], what: str, marks: Marks, area: Area
     if len(routes) > 1:
         ends = rows.groupby("route", sort=False).tail(1)
         ends = ends.assign(label=[f"{what}{route}" for route in ends["route"]])
-        layers += end_labels(ends, over_steps(area.last), y, domain, HEIGHT)
+        layers += end_labels(ends, over_steps(area.last), y, domain, HEIGHT, is_crowded=True)
     room = label_room([f"{what}1"]) if len(routes) > 1 else 0.0
     return panel(layers, "Score", area.width - room, HEIGHT, resolve=APART)
 
