@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 import stepladder
 from stepladder.cli import EXITS, Exit, audit, bench, demo, letter, recourse, report, schema, walk
-from stepladder.cli.metavars import named
+from stepladder.cli.help import Command
 from stepladder.errors import StepladderError
 
 
@@ -66,10 +66,7 @@ for command in (
     report.report,
     letter.letter,
 ):
-    app.command(epilog=ENDINGS)(named(command))
-for registered in bench.app.registered_commands:
-    assert registered.callback is not None
-    named(registered.callback)
+    app.command(cls=Command, epilog=ENDINGS)(command)
 app.add_typer(bench.app, name="bench")
 
 

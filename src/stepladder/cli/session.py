@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-import textwrap
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
@@ -16,6 +15,7 @@ import pandas as pd
 import typer
 
 from stepladder.cli import Exit, typed
+from stepladder.cli.progress import working
 from stepladder.errors import ParameterError, StepladderError, nearest
 from stepladder.files import uninterrupted, write_text
 from stepladder.methods.step import StEP
@@ -32,29 +32,31 @@ from stepladder.words import plans as words
 
 PROMPT = "> "
 
+NARROWEST = 40
+"""Columns that a line has at least."""
+
 HINT = "Say an offer's number, happened, lock, limit, why, history, save, quit or help."
 
 DONE = "Say quit; or happened, if something is otherwise after all."
 
-HELP = """\
-  1, take 1   offer 1 was taken
-  happened    something else happened; you are asked feature by feature
-  happened {example}
-              the same in one line, as values are shown; = and quotes may be
-              used, and commas go between: {signs}
-  lock {label}
-              that can't change; unlock {label}: it can after all
-{limit}  offers      where they stand and what could come next, once more
-  why         why there's no route
-  history     what happened so far
-  save        keep the walk in its file
-  quit        keep it and leave; so do Ctrl-D and Ctrl-C"""
+HELP = {
+    "1, take 1": "offer 1 was taken",
+    "happened": "something else happened; you are asked feature by feature",
+    "happened {example}": "the same in one line, as values are shown; = and quotes may be used, "
+    "and commas go between: {signs}",
+    "lock {label}": "that can't change; unlock {label}: it can after all",
+    "limit {limit}": "it can't go below that, or above a second value in place of -; - - lifts the "
+    "limits",
+    "offers": "where they stand and what could come next, once more",
+    "why": "why there's no route",
+    "history": "what happened so far",
+    "save": "keep the walk in its file",
+    "quit": "keep it and leave; so do Ctrl-D and Ctrl-C",
+}
+"""What can be said, and what it means; examples are put in."""
 
-LIMIT = """\
-  limit {limit}
-              it can't go below that, or above a second value in place of -;
-              - - lifts the limits
-"""
+INDENT = 14
+"""Columns before what a command means."""
 
 DID = {
     "start": "began",
@@ -272,8 +274,16 @@ class Session:
         signs = f'"{label}" = "{self.now(first)}"'
         ordered = [f for f in free if features[f].ordered]
         limit = f"{features[ordered[0]].label} {self.now(ordered[0])} -" if ordered else ""
-        lines = LIMIT.format(limit=limit) if ordered else ""
-        typer.echo(HELP.format(example=example, signs=signs, label=label, limit=lines))
+        for command, meaning in HELP.items():
+            if "{limit}" in command and not ordered:
+                continue
+            examples = {"example": example, "signs": signs, "label": label, "limit": limit}
+            said = f"  {command.format(**examples)}"
+            lead = f"{said:<{INDENT}}"
+            if len(lead) > INDENT or lead.endswith(said[-1]):
+                typer.echo(said)
+                lead = " " * INDENT
+            say(meaning.format(**examples), lead)
 
     def show(self, _: str) -> None:
         """Where they stand, and offers, paid for if need be."""
@@ -286,7 +296,7 @@ class Session:
         features = self.space.schema.features
         width = max(len(feature.label) for feature in features)
         for index, feature in enumerate(features):
-            typer.echo(f"  {feature.label:<{width}}  {self.now(index)}{self.held(feature)}")
+            say(f"{self.now(index)}{self.held(feature)}", f"  {feature.label:<{width}}  ")
 
     def held(self, feature: Feature) -> str:
         """Whether and why a feature can't change freely, in brackets."""
@@ -305,7 +315,7 @@ class Session:
         if self.step.pays_per_answer and not self.walk.done:
             typer.echo(self.scored)
             self.privacy()
-            typer.echo("What could come next is paid for when you ask: offers.")
+            say("What could come next is paid for when you ask: offers.")
         else:
             self.offer()
 
@@ -317,29 +327,19 @@ class Session:
         typer.echo(self.scored)
         before = self.step.guarantee()
         try:
-            self.offers = self.merged(self.walk.directions())
+            with working("Looking for routes", shown=not self.scripted):
+                self.offers = self.walk.choices()
         finally:
             if before is not None:
                 self.save()  # what was paid for is kept
         for number, made in enumerate(self.offers, 1):
             say(words.offer(made, self.space.schema, self.goal), f"{number:3}. ")
         if not self.offers:
-            typer.echo("There's no route from here: why says what is in the way.")
+            say("There's no route from here: why says what is in the way.")
         if before is not None:
             self.privacy()
         if not self.scripted:
-            typer.echo(HINT)
-
-    def merged(self, offers: Iterable[Offer]) -> list[Offer]:
-        """The offers without those that ask for the same as one that is nearer to a yes."""
-        different: dict[tuple[str, ...], Offer] = {}
-        for made in offers:
-            asked = (
-                words.change(self.space.schema[asked.feature], asked.before, asked.after)
-                for asked in made.changes
-            )
-            different.setdefault(tuple(asked), made)
-        return list(different.values())
+            say(HINT)
 
     @property
     def scored(self) -> str:
@@ -387,7 +387,7 @@ class Session:
         else:
             typer.echo("Nothing needs to change.")
         if not self.scripted:
-            typer.echo(DONE)
+            say(DONE)
 
     # ---- the file -------------------------------------------------------------------------
 
@@ -472,13 +472,13 @@ class Session:
 
 
 def say(text: str, lead: str = "", *, err: bool = False) -> None:
-    """A paragraph, its lines after the first indented to where it began."""
-    filled = textwrap.fill(
-        text,
-        min(words.WIDTH, max(40, get_terminal_size().columns)),
-        initial_indent=lead,
-        subsequent_indent=" " * len(lead),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    typer.echo(filled, err=err)
+    """A paragraph, its lines after the first indented to where it began.
+
+    In a narrow terminal a long lead has a line to itself.
+    """
+    width = min(words.WIDTH, max(NARROWEST, get_terminal_size().columns))
+    if len(lead) > width / 2:
+        typer.echo(lead.rstrip(), err=err)
+        lead = " " * 4
+    for line in words.wrapped(text, lead, width):
+        typer.echo(line, err=err)

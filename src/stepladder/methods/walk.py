@@ -29,6 +29,7 @@ from stepladder.methods.pace import Pace
 from stepladder.model.goal import Goal
 from stepladder.model.scores import needed, score
 from stepladder.privacy.pay import Guarantee
+from stepladder.result.choices import amounts, chosen, levels_of
 from stepladder.result.offer import Asked, Offer
 from stepladder.result.path import Outcome, Path
 from stepladder.table import frames
@@ -181,6 +182,26 @@ class Walk:
             return []
         offers = [self._offer(c, path) for c, path in enumerate(self._paths()) if path.steps]
         return sorted(offers, key=lambda o: (not o.reaches_goal, o.steps_left, o.path))
+
+    def choices(self) -> list[Offer]:
+        """The offers that lead to a yes on ways that really differ, the easiest first.
+
+        Where none leads to one, every offer there is.
+        """
+        offers = {offer.path: offer for offer in self.directions()}
+        order = [path for path, offer in offers.items() if offer.reaches_goal]
+        if not order:
+            return list(offers.values())
+        space = self._step.space_
+        ends = np.array([path.values[-1] for path in self._paths()])
+        starts = np.broadcast_to(self._row, ends.shape)
+        slots = chosen(
+            sorted(order) if "cost" in self._step.settings else order,
+            space.links.changes(starts, ends),
+            amounts(space, starts, ends),
+            levels_of(space),
+        )
+        return [offers[slot] for slot in slots]
 
     @property
     def reason(self) -> str:
@@ -479,21 +500,21 @@ class Walk:
         return self._plan is None and self._step.pays_per_answer
 
     def _offer(self, slot: int, path: Path) -> Offer:
-        before, after = path.values[0], path.values[1]
-        space = self._step.space_
         return Offer(
             path=slot,
-            changes=tuple(
-                Asked(
-                    space.schema.names[f],
-                    space.shown(int(f), before[f]),
-                    space.shown(int(f), after[f]),
-                )
-                for f in np.flatnonzero(space.links.changes(before, after))
-            ),
+            changes=self._asked(path.values[0], path.values[1]),
             score=float(path.scores[1]),
             steps_left=path.steps - 1,
             reaches_goal=path.outcome is Outcome.REACHED,
+            total=self._asked(path.values[0], path.values[-1]),
+        )
+
+    def _asked(self, before: Floats, after: Floats) -> tuple[Asked, ...]:
+        """What is to be done to get from one row, (features,), to another."""
+        space = self._step.space_
+        return tuple(
+            Asked(space.schema.names[f], space.shown(f, before[f]), space.shown(f, after[f]))
+            for f in np.flatnonzero(space.links.changes(before, after)).tolist()
         )
 
     def _move(self, row: Floats) -> None:

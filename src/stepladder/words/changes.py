@@ -122,7 +122,7 @@ class Move:
         levels = getattr(self.feature, "levels", None) or ()
         if self.before not in levels or self.after not in levels:
             return 0.0
-        return abs(levels.index(self.after) - levels.index(self.before))
+        return float(abs(levels.index(self.after) - levels.index(self.before)))
 
     @property
     def size(self) -> str:
@@ -199,8 +199,17 @@ def quoted(text: str) -> str:
     return f"“{text}”" if " " in text else text
 
 
+def things(number: int) -> str:
+    """'one thing to do', '3 things to do'."""
+    return "one thing to do" if number == 1 else f"{counted(number, 'thing')} to do"
+
+
+def joined(moves: Sequence[Move]) -> str:
+    return "; ".join(str(move) for move in moves)
+
+
 def sentence(moves: Sequence[Move]) -> str:
-    return capital("; ".join(str(move) for move in moves)) + "."
+    return f"{capital(joined(moves))}."
 
 
 def time(months: float) -> str:

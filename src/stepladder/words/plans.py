@@ -16,14 +16,24 @@ import pandas as pd
 from stepladder import markup
 from stepladder.model.goal import Goal
 from stepladder.model.scores import needed, score
-from stepladder.result.offer import Offer
+from stepladder.result.offer import Asked, Offer
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table.amounts import value
 from stepladder.table.rules.faults import outside_bounds
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Mask, Space
-from stepladder.words.changes import Move, action, capital, change, counted, listed, sentence
+from stepladder.words.changes import (
+    Move,
+    action,
+    capital,
+    change,
+    counted,
+    joined,
+    listed,
+    sentence,
+    things,
+)
 from stepladder.words.routes import EASIEST, Route, Step, Task, told_apart
 
 __all__ = [
@@ -118,8 +128,8 @@ class Plan:
 
     def __str__(self) -> str:
         lines = wrapped(f"Person {self.person}. {self.standing}")
-        for sentence in (self.caution, self.note):
-            lines += wrapped(sentence)
+        for text in (self.caution, self.note):
+            lines += wrapped(text)
         several = len(self.routes) > 1
         for number, route in enumerate(self.routes, 1):
             lead = "," if EASIEST in route.kinds else ":"
@@ -252,16 +262,14 @@ def _reason(outcome: Outcome, lacking: Sequence[str]) -> str:
         case Outcome.UNREACHABLE:
             return "No route was found among the changes that are possible here."
         case Outcome.UNSURE:
-            return "No route was found that is likely to hold once the model is retrained."
+            return (
+                "Routes to a yes were found, but none that is likely enough to hold if the model "
+                "is retrained."
+            )
         case Outcome.STEP_LIMIT:
             return "No route was found within the steps allowed."
         case Outcome.STALLED:
             return "No route was found that gets all the way."
-        case Outcome.UNSURE:
-            return (
-                "A yes can be reached, but no route to it is sure enough to hold if the model is "
-                "retrained."
-            )
 
 
 def _best(result: Recourse, paths: Sequence[Path]) -> float:
@@ -276,6 +284,7 @@ def _best(result: Recourse, paths: Sequence[Path]) -> float:
 def requirement(text: str, schema: Schema) -> str:
     """A requirement with features called by their labels, and signs as people write them.
 
+    >>> from stepladder.table.feature import Numeric
     >>> requirement("loan_amount <= was(price)", Schema([Numeric("loan_amount"), Numeric("price")]))
     'loan amount ≤ price today'
     """
@@ -295,20 +304,28 @@ def requirement(text: str, schema: Schema) -> str:
 
 
 def offer(made: Offer, schema: Schema, goal: Goal) -> str:
-    """One offer of a walk: what to do next, and how far that leads.
+    """One offer of a walk: what to do in all, what of it first, and how far that leads.
 
     The schema and the goal are the method's: `step.space_.schema`, `step.scorer_.goal`.
     """
-    moves = [Move(schema[asked.feature], asked.before, asked.after) for asked in made.changes]
+    first, total = (_asked(part, schema) for part in (made.changes, made.total))
+    lead = sentence(first)
+    if made.reaches_goal and made.steps_left and total:
+        in_all = f"{capital(things(len(total)))}: {joined(total)}."
+        lead = f"{in_all} First, {joined(first)}."
     then = f"The score is then {score(goal, made.score)}"
     if made.reaches_goal and made.steps_left:
-        lead = "leads" if made.steps_left == 1 else "lead"
-        ending = f", and {counted(made.steps_left, 'more step')} {lead} to a yes."
+        more = "leads" if made.steps_left == 1 else "lead"
+        ending = f", and {counted(made.steps_left, 'more step')} {more} to a yes."
     elif made.reaches_goal:
         ending = ", a yes."
     else:
         ending = "; a yes isn't in sight on this route yet."
-    return f"{sentence(moves)} {then}{ending}"
+    return f"{lead} {then}{ending}"
+
+
+def _asked(changes: Sequence[Asked], schema: Schema) -> list[Move]:
+    return [Move(schema[asked.feature], asked.before, asked.after) for asked in changes]
 
 
 # ---- sentences --------------------------------------------------------------------------------

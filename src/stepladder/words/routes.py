@@ -18,7 +18,7 @@ import numpy as np
 
 from stepladder.model.goal import Goal
 from stepladder.model.scores import score
-from stepladder.numbers import exact, percent
+from stepladder.numbers import exact
 from stepladder.table.amounts import value
 from stepladder.table.feature import Derived
 from stepladder.words.changes import (
@@ -29,6 +29,7 @@ from stepladder.words.changes import (
     listed,
     quoted,
     sentence,
+    things,
     time,
 )
 
@@ -36,7 +37,6 @@ DIGITS = 4
 """Of what follows, where the schema doesn't say how exact it is."""
 
 EASIEST = "the easiest"
-ONE = "one thing to do"
 FEWEST = "fewest changes"
 SMALLEST = "smallest changes"
 
@@ -102,7 +102,7 @@ class Route:
     @property
     def count(self) -> str:
         """'one thing to do', '3 things to do'."""
-        return ONE if len(self.changes) == 1 else f"{counted(len(self.changes), 'thing')} to do"
+        return things(len(self.changes))
 
     @property
     def kind(self) -> str:
@@ -144,11 +144,12 @@ class Route:
         """How sure it is, in a sentence each; empty where nothing is known."""
         sentences = [TIGHT] if self.tight else []
         if self.holds is not None:
-            # Rounded down: it's a bound.
-            least = percent(math.floor(100 * self.holds + 1e-9) / 100)
+            least = math.floor(100 * self.holds + 1e-9)  # down, since it's a bound
             sentences.append(
-                f"It is expected to hold with a probability of at least {least} if the model is "
+                f"It is expected to hold with a probability of at least {least}% if the model is "
                 "retrained."
+                if least
+                else "It may well not hold if the model is retrained."
             )
         return " ".join(sentences)
 
@@ -180,7 +181,7 @@ def margin(goal: Goal, reached: float) -> str:
     """
     past = float(goal.margin(np.array(reached)))
     if goal.is_range:
-        return f"{exact(float(f'{past:.2g}'))} past the line"
+        return f"{exact(float(f'{past:.3g}'))} past the line"
     points = round(100 * past)
     size = counted(points, "point") if points else "less than a point"
     return f"{size} past the line"
