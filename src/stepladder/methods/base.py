@@ -88,6 +88,15 @@ class Question:
     next_only: bool = False
     """whether only the next step of each path is asked for: more needn't be planned"""
 
+    def take(self, people: NDArray[np.intp]) -> Question:
+        """What some of them ask."""
+        return replace(
+            self,
+            feasible=self.feasible.take(people),
+            scores=self.scores[people],
+            twins=self.twins[people],
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:
