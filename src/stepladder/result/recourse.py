@@ -23,6 +23,7 @@ from stepladder.errors import ParameterError, listing, nearest
 from stepladder.metrics import Paths, nearest_distance, summary
 from stepladder.model.goal import Goal
 from stepladder.model.scores import needed, score
+from stepladder.numbers import rounded
 from stepladder.privacy.pay import Guarantee
 from stepladder.result.choices import different, easiest_first
 from stepladder.result.path import Outcome, Path
@@ -84,7 +85,7 @@ class Recourse:
             today, end = (score(self.goal, path.scores[step]) for step in (0, -1))
             known = [self.people[i], outcome.value, today]
             if slot is None:
-                rows.append([*known, "", "", "", ""])
+                rows.append([*known, *[""] * 5])
                 continue
             changes = "; ".join(
                 moved(feature, self.space.shown(f, before), self.space.shown(f, after))
@@ -99,13 +100,15 @@ class Recourse:
                 )
                 if asked
             )
-            rows.append([*known, slot, path.steps, end, changes])
-        heads = ["person", "outcome", "score today", "path", "steps", "score then", "changes"]
+            effort = rounded(path.effort)
+            rows.append([*known, slot + 1, path.steps, effort, end, changes])  # counted from 1
+        heads = ["person", "outcome", "score today", "easiest path"]
+        heads += ["steps", "effort", "score then", "changes"]
         more = len(found) - len(rows)
         return markup.block(
             f"{len(found)} people, {self._slots} paths each; a yes takes {needed(self.goal)}",
             markup.table(["outcome", "people"], counted.most_common(), numbers=[1]),
-            markup.table(heads, rows, numbers=[2, 3, 4, 5]),
+            markup.table(heads, rows, numbers=[2, 3, 4, 5, 6]),
             markup.paragraph(f"… and {more} more people: see result.status") if more else "",
         )
 
