@@ -10,6 +10,7 @@ from stepladder.methods.base import Answer, Method, Question
 from stepladder.methods.step import StEP
 from stepladder.methods.walk import Walk
 from stepladder.model.goal import Goal
+from stepladder.model.retraining import successors
 from stepladder.model.scorer import encoded
 from stepladder.privacy.accountant import Budget
 from stepladder.privacy.pay import PayOnce, PayPerDirection
@@ -52,4 +53,5 @@ __all__ = [
     "Volcano",
     "Walk",
     "encoded",
+    "successors",
 ]

@@ -184,7 +184,10 @@ def test_paths_that_fail_are_explained_beside_those_that_succeed():
     made = handmade(
         [[path(reached, "meets the goal", 0.0, 2.0), path(missed, "no time", 0.0, 1.0)]], goal
     )
-    assert made.status["reason"][0] == "1 of 2 paths reach a score of at least 0.5; path 1: no time"
+    assert (
+        made.status["reason"][0]
+        == "1 of 2 paths reach a score of at least 0.5; another doesn't: no time"
+    )
     assert made.status["best_path"][0] == 0
 
 
@@ -279,6 +282,7 @@ def test_metrics_are_one_row_of_the_summary_by_hand(result):
         steps=np.array([[p.steps for p in paths] for paths in routes]),
         changed=np.array([[(p.values[0] != p.values[-1]).sum() for p in ps] for ps in routes]),
         nearness=nearness,
+        effort=result.final["effort"].to_numpy().reshape(-1, 3)[counted],
     )
     metrics = result.metrics()
     assert len(metrics) == 1

@@ -328,7 +328,8 @@ class Session:
         before = self.step.guarantee()
         try:
             with working("Looking for routes", shown=not self.scripted):
-                self.offers = self.walk.choices()
+                made = self.walk.directions()
+            self.offers = list({(offer.changes, offer.total): offer for offer in made}.values())
         finally:
             if before is not None:
                 self.save()  # what was paid for is kept

@@ -67,9 +67,21 @@ def candidates(found: Led, judge: Judge, reference: Reference) -> Ends:
         rows = _nearer(found, rows, judge, reference)
     which, targets = _nearest(found)
     paths, rows = np.concatenate([paths, which]), np.concatenate([rows, targets])
-    own = found.each.take(paths)
-    every = [rows, *(_pared(own, rows, judge, order) for order in _orders(own, rows, judge))]
-    return judge.ends(np.tile(paths // found.slots, len(every)), np.concatenate(every))
+    return pared(paths // found.slots, rows, judge)
+
+
+def pared(person: Indices, rows: Floats, judge: Judge) -> Ends:
+    """Rows (c, features) that get a yes, and what is left of them when changes are undone.
+
+    Every change that a yes doesn't need is undone in full, in three orders: what saves the most
+    distance for what it costs, the dearest first, and the easiest first.
+    """
+    own = judge.feasible.take(person)
+    effort = judge.cost.effort.of(own.start, rows)
+    waste = finish.waste(rows, own, judge.cost.weights, judge.scorer)
+    cheap = np.where(effort > 0, 1 / np.where(effort > 0, effort, 1.0), 0.0)
+    left = [finish.reset(rows, own, order, judge.scorer) for order in (waste, effort, cheap)]
+    return judge.ends(np.tile(person, 4), np.concatenate([rows, *left]))
 
 
 def _arrived(found: Led) -> tuple[Indices, Floats]:
@@ -95,19 +107,6 @@ def _nearest(found: Led) -> tuple[Indices, Floats]:
     path, rank = np.nonzero(found.targets.valid)
     firsts = np.arange(len(path)) - np.searchsorted(path, path) < NEAREST
     return path[firsts], found.targets.values[path[firsts], rank[firsts]]
-
-
-def _orders(own: Feasible, rows: Floats, judge: Judge) -> list[Floats]:
-    """Three ways (p, features) to rank changes for being undone, the highest first; 0 stays."""
-    effort = judge.cost.effort.of(own.start, rows)
-    waste = finish.waste(rows, own, judge.cost.weights, judge.scorer)
-    cheap = np.where(effort > 0, 1 / np.where(effort > 0, effort, 1.0), 0.0)
-    return [waste, effort, cheap]
-
-
-def _pared(own: Feasible, rows: Floats, judge: Judge, order: Floats) -> Floats:
-    """Rows less every change that a yes doesn't need, undone in an order of their own."""
-    return finish.reset(rows, own, order, judge.scorer)
 
 
 def _targets(feasible: Feasible, question: Question, reference: Reference) -> Targets:

@@ -184,6 +184,14 @@ class Fronts:
         return chosen, Fronts(*found)
 
 
+def everything(fronts: Fronts, start: Floats) -> Floats:
+    """Rows (n, features) in which each feature has the value that earns the most."""
+    gain = np.where(np.isnan(fronts.gain), -np.inf, fronts.gain)
+    best = gain.argmax(axis=2)[:, :, None]
+    values = np.take_along_axis(fronts.values, best, axis=2)[:, :, 0]
+    return np.where(np.isnan(values), start, values)
+
+
 def combined(fronts: Fronts, size: int, need: Floats, start: Floats) -> tuple[Indices, Floats]:
     """Sets of `size` features, as people (c,) and rows (c, features) to ask about.
 

@@ -37,6 +37,8 @@ ROUTES: dict[str, tuple[str, Form]] = {
     "avg_success": ("Routes found, of those looked for", percent),
     "path_steps": ("Steps of a route", rounded),
     "sparsity": ("Things that a route changes", rounded),
+    "effort": ("Effort of a route", rounded),
+    "easiest_effort": ("The same, of a person's easiest route", rounded),
     "l2_distance": ("Distance from today to the end of a route", rounded),
     "nearest_l2_distance": ("The same, of a person's nearest route", rounded),
     "path_length": ("Distance along a route, step by step", rounded),
