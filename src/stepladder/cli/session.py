@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
@@ -22,7 +22,7 @@ from stepladder.methods.step import StEP
 from stepladder.methods.step.why import why_not
 from stepladder.methods.walk import Walk
 from stepladder.numbers import exact
-from stepladder.result.offer import Offer
+from stepladder.result.offer import Asked, Offer
 from stepladder.table import frames
 from stepladder.table.amounts import within
 from stepladder.table.feature import Change, Derived, Feature
@@ -48,8 +48,8 @@ HELP = {
     "lock {label}": "that can't change; unlock {label}: it can after all",
     "limit {limit}": "it can't go below that, or above a second value in place of -; - - lifts the "
     "limits",
-    "hard {label} 3": "that is three times as hard for them as for others; hard {label} 1: it isn't "
-    "any longer",
+    "hard {label} 3": "that is three times as hard for them as for others; "
+    "hard {label} 1: it's as hard as usual",
     "offers": "where they stand and what could come next, once more",
     "why": "why there's no route",
     "history": "what happened so far",
@@ -360,8 +360,7 @@ class Session:
         before = self.step.guarantee()
         try:
             with working("Looking for routes", shown=not self.scripted):
-                offers = self.walk.directions()
-            self.offers = list({(each.changes, each.total): each for each in offers}.values())
+                self.offers = different(self.walk.directions())
         finally:
             if before is not None:
                 self.save()  # what was paid for is kept
@@ -504,6 +503,14 @@ class Session:
     def read_value(self, index: int, text: str) -> float:
         feature = self.space.schema.features[index]
         return typed.value(feature, text, self.shown(self.values, index))
+
+
+def different(offers: Iterable[Offer]) -> list[Offer]:
+    """The offers without those that ask for the same as one before."""
+    kept: dict[tuple[Asked, ...], Offer] = {}
+    for made in offers:
+        kept.setdefault((*made.changes, *made.total), made)
+    return list(kept.values())
 
 
 def say(text: str, lead: str = "", *, err: bool = False) -> None:
