@@ -23,6 +23,7 @@ from stepladder.cli import main
 from stepladder.cli.app import app
 from stepladder.cli.session import different
 from stepladder.result.offer import Asked, Offer
+from stepladder.words import plans as words
 
 MODULE = """
 import numpy as np
@@ -138,13 +139,13 @@ os.execv(sys.executable, [sys.executable, "-m", "stepladder", *sys.argv[2:]])
 class Terminal:
     """The command in a pseudo-terminal of its own."""
 
-    def __init__(self, *more: object) -> None:
+    def __init__(self, *more: object, kind: str = "dumb") -> None:
         ours, theirs = os.openpty()
         self.screen = ours
         self.process = subprocess.Popen(
             [sys.executable, "-c", IN_TERMINAL, str(theirs), *arguments(*more)],
             pass_fds=[theirs],
-            env={**os.environ, "OMP_NUM_THREADS": "1", "TERM": "dumb"},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "TERM": kind},
         )
         os.close(theirs)
 
@@ -237,6 +238,21 @@ def test_three_steps_a_lock_what_happened_and_a_resume_in_a_terminal(folder):
         *("start", "take", "lock", "take", "observe"),
     ]
     assert sum(event["event"] == "take" for event in kept()) >= 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal")
+def test_loading_reading_and_fitting_show_themselves_in_a_terminal_and_are_gone_after(folder):
+    terminal = Terminal("--row", "row.json", kind="xterm")
+    said = terminal.until("\n> ")
+    work = ["Loading the model", "Reading the table", "Learning from the table"]
+    found = [said.find(what) for what in (*work, "Looking for routes", "One thing to do")]
+    assert -1 not in found
+    assert found == sorted(found)
+    assert said.count("\x1b[2K") >= len(work)  # each line is wiped
+    terminal.type("quit", "")
+    assert terminal.left() == 0
+    quiet = told("quit\n")
+    assert not any(what in quiet.output for what in work)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal")
@@ -409,6 +425,21 @@ def test_an_offer_says_what_it_comes_to_in_all_and_what_comes_first(folder):
     assert offer.steps_left > 1
     assert f"1. One thing to do. Raise income from $4,000 to {total}. First, raise income" in shown
     assert f"First, raise income from $4,000 to {first}. The score is then" in shown
+
+
+def test_a_walk_takes_what_decides_which_paths_are_found(folder):
+    given = {"cost": "distance", "slack": 0.0, "max-changes": 1, "step-size": 2.0, "max-steps": 9}
+    lines = told("quit\n", *(part for name in given for part in (f"--{name}", given[name]))).stdout
+    settings = {name.replace("-", "_"): value for name, value in given.items()}
+    import loans
+
+    step = sl.StEP(**settings).fit(
+        pd.read_parquet("data.parquet"), loans.model, schema=SCHEMA, goal=sl.Goal(threshold=0.6)
+    )
+    (offer, *_) = step.walk(ROW).directions()
+    first = words.offer(offer, SCHEMA, step.scorer_.goal)
+    assert f" 1. {first} " in " ".join(lines.split()).replace("1. ", " 1. ") + " "
+    assert told("quit\n", "--cost", "money").exit_code == 2
 
 
 def test_what_is_hard_is_told_shown_and_kept(folder):
