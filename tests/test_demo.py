@@ -176,8 +176,10 @@ def test_the_page_has_every_word_of_the_plan_at_any_width(made: list[Plan], widt
 
 
 def test_the_easiest_comes_first_and_says_what_it_is(made: list[Plan]):
-    papers = [plan for plan in made if plan.routes[0].features == {"paperwork"}]
-    assert papers  # where handing in papers is enough, that's what is said first
+    papers = [plan for plan in made if any(r.features == {"paperwork"} for r in plan.routes)]
+    assert len(papers) > 20
+    for plan in papers:  # where handing in papers is enough, that's what is said first
+        assert plan.routes[0].features == {"paperwork"}
     for plan in made:
         page = printed(plan, 120)
         kinds = [route.kind for route in plan.routes]
