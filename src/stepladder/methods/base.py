@@ -372,11 +372,13 @@ class Method(ABC):
         locked: Mask,
         limits: tuple[Floats, Floats] | None = None,
         *,
+        difficulty: Floats | None = None,
         next_only: bool = False,
         faults: Mapping[int, str] | None = None,
     ) -> Answer:
         """Each person's paths, including people who can't be asked about or need none.
 
+        `difficulty` (n, features) says by how much harder than for others each change is for them.
         `faults` says which rows are invalid and why; bounds that another breaks are an error.
         """
         space, k = self.space_, self.slots
@@ -425,6 +427,7 @@ class Method(ABC):
                     values[part],
                     locked=locked[part],
                     limits=ends,
+                    difficulty=None if difficulty is None else difficulty[part],
                     policy=scorer.policy,
                     max_changes=self.max_changes,
                 )
@@ -443,16 +446,23 @@ class Method(ABC):
         for i, found in enumerate(paths):
             if not found:
                 stay(i, Outcome.TIMED_OUT, TOO_LATE)
-        return Answer(self.weighed(paths), dropped)
+        return Answer(self.weighed(paths, difficulty), dropped)
 
-    def weighed(self, paths: list[list[Path]]) -> list[list[Path]]:
-        """The same paths with what each asks of its person, k for each of n people."""
+    def weighed(
+        self, paths: list[list[Path]], difficulty: Floats | None = None
+    ) -> list[list[Path]]:
+        """The same paths, of n people, with what each asks of its person.
+
+        difficulty  (n, features) by how much harder than for others each change is for them
+        """
         flat = [path for found in paths for path in found]
         if not flat:
             return paths
         starts = np.concatenate([path.values[:1] for path in flat])
         ends = np.concatenate([path.values[-1:] for path in flat])
-        efforts, ranks = self.effort_.of(starts, ends), self.effort_.ranks(ends)
+        if difficulty is not None:
+            difficulty = difficulty.repeat([len(found) for found in paths], axis=0)
+        efforts, ranks = self.effort_.of(starts, ends, difficulty), self.effort_.ranks(ends)
         made = (
             replace(p, efforts=e, ranks=r) for p, e, r in zip(flat, efforts, ranks, strict=True)
         )
