@@ -55,7 +55,7 @@ def gathered(judge: Judge, question: Question, reference: Reference, search: Sea
     if judge.holds is None or goal.is_range:
         return found
     for aim in AIMS:
-        short = _short_of_two(found.good, judge)
+        short = np.setdiff1d(np.arange(len(judge.feasible)), found.good.person)
         if aim > goal.threshold and len(short):
             beyond = aim - goal.threshold
             part = (judge.take(short), question.take(short), reference, search, beyond)

@@ -8,7 +8,7 @@ import numpy as np
 
 from stepladder.methods.step.judge import Ends, Indices, Judge, amounts, noticed
 from stepladder.table.rules.links import changed
-from stepladder.table.space import Floats
+from stepladder.table.space import Floats, Mask
 
 PARTS, LEVELS = 5, 2
 """Into how many parts a change is cut to find how much of it will do, and how often."""
@@ -86,17 +86,17 @@ def _one_by_one(judge: Judge, person: Indices, ends: Floats) -> Floats:
         each, f = np.repeat(going, len(SHARES)), np.repeat(feature[going], len(SHARES))
         start = own.start[each, f]
         way = np.tile(SHARES, len(going)) * (best[each, f] - start)
-        rows = best[each]
-        levels = ~amounts(own, ends)[each, f]
-        useless = (way != 0) & ((np.abs(way) < least[f]) | levels)
-        rows[np.arange(len(each)), f] = start + way
-        rows = own.take(each).settle(rows)
-        some = ~useless & own.take(each).changes(rows).any(axis=1)
-        yes = np.zeros(len(each), dtype=bool)
-        yes[some] = judge.yes(person[each[some]], rows[some])[0]
-        yes = yes.reshape(len(going), -1)
-        hit = np.flatnonzero(yes.any(axis=1))
-        best[going[hit]] = rows.reshape(len(going), len(SHARES), -1)[hit, yes[hit].argmax(axis=1)]
+        less = best[each].copy()
+        less[np.arange(len(each)), f] = start + way
+        less = own.take(each).settle(less)
+        some = own.take(each).changes(less).any(axis=1)
+        some &= (way == 0) | ((np.abs(way) >= least[f]) & amounts(own, ends)[each, f])
+        yes: Mask = np.zeros(len(each), dtype=bool)
+        yes[some] = judge.yes(person[each[some]], less[some])[0]
+        by_end = yes.reshape(len(going), -1)
+        hit = np.flatnonzero(by_end.any(axis=1))
+        found = less.reshape(len(going), len(SHARES), -1)[hit, by_end[hit].argmax(axis=1)]
+        best[going[hit]] = found
     return best
 
 
@@ -118,8 +118,8 @@ def rounded(judge: Judge, ends: Ends) -> Ends:
     count = tried.shape[1]
     each = np.repeat(np.arange(len(rows)), count)
     tried = own.take(each).settle(tried.reshape(-1, rows.shape[1]))
-    other = changed(tried, rows[each]).any(axis=1)
-    yes = ~other
+    other = np.asarray(changed(tried, rows[each]).any(axis=1))
+    yes: Mask = np.asarray(~other)
     yes[other] = judge.yes(ends.person[each[other]], tried[other])[0]
     first = yes.reshape(-1, count).argmax(axis=1)
     found = tried.reshape(-1, count, rows.shape[1])[np.arange(len(rows)), first]
