@@ -202,7 +202,7 @@ def test_a_clone_that_fails_says_so():
         def __init__(self, seed: int = 0) -> None:
             self.seed = seed + 1  # which scikit-learn's clone doesn't allow
 
-    with pytest.raises(ModelError, match="Odd can't be cloned: RuntimeError.*Retrain it yourself"):
+    with pytest.raises(ModelError, match=r"Odd can't be cloned: RuntimeError.*Retrain it yourself"):
         sl.successors(Odd(), FRAME, WORDS)
 
 

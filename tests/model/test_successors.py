@@ -280,10 +280,8 @@ def test_paths_found_in_time_stay_where_votes_come_too_late(models):
 
 
 def test_to_hold_takes_successors():
-    step = sl.StEP()
-    step.holds = 0.9
     with pytest.raises(ParameterError, match=r"holds=0\.9 needs successors.*sl\.successors\("):
-        step.fit(FRAME, Line(0.0), schema=SCHEMA)
+        sl.StEP(holds=0.9).fit(FRAME, Line(0.0), schema=SCHEMA)
 
 
 @pytest.mark.parametrize(

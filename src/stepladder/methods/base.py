@@ -38,6 +38,7 @@ from stepladder.privacy.pay import Guarantee
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
+from stepladder.table.effort import Effort
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Change, Derived, Feature
 from stepladder.table.frames import Frame, Template
@@ -68,6 +69,8 @@ class ReferenceTable:
     """(n,) which meet the goal"""
     positive: Mask
     """(n,) which of those carry the desired label too, where labels are given"""
+    effort: Effort
+    """what changes ask of people, beside these rows; of a private method, by declared ranges"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +91,15 @@ class Question:
     successors: Successors | None = None
     """models that may replace this one, where any are known; asked as the time budget wants it"""
 
+    def take(self, people: NDArray[np.intp]) -> Question:
+        """What some of them ask."""
+        return replace(
+            self,
+            feasible=self.feasible.take(people),
+            scores=self.scores[people],
+            twins=self.twins[people],
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -102,8 +114,8 @@ class Method(ABC):
     """A recourse method: hyper-parameters in the constructor, then `fit`, then `recourse`.
 
     Yours says what its `settings` are, what to `learn` and how to `answer`.
-    Learned by `fit`: `space_`, `scorer_`, `successors_`, `counts_`, `positives_` and what `learn`
-    adds.
+    Learned by `fit`: `space_`, `scorer_`, `successors_`, `effort_`, `counts_`, `positives_` and
+    what `learn` adds.
     """
 
     paths: int
@@ -205,10 +217,12 @@ class Method(ABC):
         positive = accepted & _labelled(labels, rows, scorer)[known]
         if not (positive.any() or self.is_private):
             raise PositivesError(_no_positives(scorer, scores, accepted, rows))
-        table = ReferenceTable(space, scorer, values, scores, accepted, positive)
+        # Nothing of the reference rows may be told by a private method, their ranks included.
+        effort = Effort.declared(space) if self.is_private else Effort.learned(space, values)
+        table = ReferenceTable(space, scorer, values, scores, accepted, positive, effort)
         replacing = None if successors is None else self._successors(successors, table, trust)
         self.learn(table)
-        self.space_, self.scorer_ = space, scorer
+        self.space_, self.scorer_, self.effort_ = space, scorer, effort
         self.successors_: Successors | None = replacing
         self.positives_, self.counts_ = self._disclosed(table, rows)
         return self
@@ -387,7 +401,20 @@ class Method(ABC):
         for i, found in enumerate(paths):
             if not found:
                 stay(i, Outcome.TIMED_OUT, TOO_LATE)
-        return Answer(paths, dropped)
+        return Answer(self.weighed(paths), dropped)
+
+    def weighed(self, paths: list[list[Path]]) -> list[list[Path]]:
+        """The same paths with what each asks of its person, k for each of n people."""
+        flat = [path for found in paths for path in found]
+        if not flat:
+            return paths
+        starts = np.concatenate([path.values[:1] for path in flat])
+        ends = np.concatenate([path.values[-1:] for path in flat])
+        efforts, ranks = self.effort_.of(starts, ends), self.effort_.ranks(ends)
+        made = (
+            replace(p, efforts=e, ranks=r) for p, e, r in zip(flat, efforts, ranks, strict=True)
+        )
+        return [[next(made) for _ in found] for found in paths]
 
     def _scores_today(self, values: Floats, valid: Mask, pace: Pace) -> Floats:
         """(n,) what the model says of people's rows; NaN for those it can't score, or too late."""
@@ -474,15 +501,13 @@ def standing(space: Space, values: Floats, score: float, outcome: Outcome, reaso
 
 def _stated(paths: list[list[Path]], successors: Successors) -> list[list[Path]]:
     """The same paths, those that end with a yes saying how likely it holds."""
-    ends = [path.values[-1] for own in paths for path in own if path.outcome is Outcome.REACHED]
+    yes = (Outcome.REACHED, Outcome.UNSURE)
+    ends = [path.values[-1] for own in paths for path in own if path.outcome in yes]
     if not ends:
         return paths
     holds = iter(successors.stated(successors.votes(np.array(ends))).tolist())
     return [
-        [
-            replace(path, holds=next(holds)) if path.outcome is Outcome.REACHED else path
-            for path in own
-        ]
+        [replace(path, holds=next(holds)) if path.outcome in yes else path for path in own]
         for own in paths
     ]
 

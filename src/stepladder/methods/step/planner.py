@@ -18,8 +18,10 @@ from stepladder.kernels.alpha import Alpha
 from stepladder.methods.base import Answer, Question, ReferenceTable
 from stepladder.methods.pace import Pace
 from stepladder.methods.step.clusters import Clusterer, finds_own_number, partition
+from stepladder.methods.step.cost import Kind
 from stepladder.methods.step.reference import Distance, Reference, norm_of, without_outlying
 from stepladder.privacy.pay import Guarantee
+from stepladder.result.path import Path
 from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Space
 
@@ -39,6 +41,15 @@ class Parameters:
     random_state: int
     distance: Distance
     spare_clusters: int
+    cost: Kind = "effort"
+    slack: float = 0.1
+    holds: float | None = None
+
+    @property
+    def advice(self) -> dict[str, Any]:
+        """What routes are chosen by, as results echo it."""
+        cost = self.cost if isinstance(self.cost, str) else getattr(self.cost, "__name__", "own")
+        return {"cost": cost, "slack": self.slack, "holds": self.holds}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -79,7 +90,7 @@ class Planner(ABC):
 
     @abstractmethod
     def answer(self, question: Question, reference: Reference) -> Answer:
-        """The paths of n people, one to each cluster."""
+        """The paths of n people, `slots` for each."""
 
     def learn(self, table: ReferenceTable) -> Reference:
         """Cluster the positives."""
@@ -132,5 +143,9 @@ class Planner(ABC):
             twins=np.zeros(len(chosen), dtype=np.intp),
         )
         return without_outlying(
-            reference, self.answer(question, reference).paths, self.parameters.paths
+            reference, self.to_clusters(question, reference), self.parameters.paths
         )
+
+    def to_clusters(self, question: Question, reference: Reference) -> list[list[Path]]:
+        """The paths of n people, one to each cluster."""
+        return self.answer(question, reference).paths
