@@ -134,6 +134,10 @@ class Method(ABC):
     def learn(self, table: ReferenceTable) -> None:
         """Learn from the reference rows; state that is learned is set last, all at once."""
 
+    def with_prior(self, successors: Successors, table: ReferenceTable) -> Successors:
+        """The successors, knowing how surely paths of this method usually hold."""
+        return successors
+
     @abstractmethod
     def answer(self, question: Question) -> Answer:
         """The paths of n people who aren't at the goal: `slots` for each."""
@@ -223,7 +227,7 @@ class Method(ABC):
         replacing = None if successors is None else self._successors(successors, table, trust)
         self.learn(table)
         self.space_, self.scorer_, self.effort_ = space, scorer, effort
-        self.successors_: Successors | None = replacing
+        self.successors_: Successors | None = replacing and self.with_prior(replacing, table)
         self.positives_, self.counts_ = self._disclosed(table, rows)
         return self
 

@@ -2,69 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from stepladder.methods.step.judge import Ends, Indices, Judge
+from stepladder.result.choices import amounts, differ, levels_of
 from stepladder.table.space import Floats, Mask
 
 APART = 2.0
 """Within how many times the least cost an end that shares no feature goes before cheaper ones."""
 
-OTHER = 0.75
-"""Amounts are clearly other where a shared change is at most this part as large."""
+
+def picked(ends: Ends, judge: Judge, count: int) -> Indices:
+    """Up to so many of each person's ends, in the order of their cost within each person."""
+    own, levels = judge.feasible.take(ends.person), levels_of(judge.space)
+    sets, moved = own.changes(ends.rows), amounts(judge.space, own.start, ends.rows)
+    order = np.lexsort((ends.cost, ends.person))
+    bounds = np.searchsorted(ends.person[order], np.arange(len(judge.feasible) + 1))
+    found = [np.empty(0, dtype=np.intp)]
+    for low, high in pairwise(bounds):
+        mine = order[low:high]
+        if len(mine):
+            found.append(mine[choose(ends.cost[mine], sets[mine], moved[mine], levels, count)])
+    return np.concatenate(found)
 
 
-@dataclass(frozen=True, eq=False)
-class Options:
-    """One person's ends: what each costs, which features it changes (e, features), by how much."""
+def choose(cost: Floats, sets: Mask, amounts: Floats, levels: Mask, count: int) -> Indices:
+    """Up to so many of one person's e ends, the cheapest first; what hardly differs fills up.
 
-    cost: Floats
-    sets: Mask
-    amounts: Floats
-    """(e, features) signed changes, of a category 1"""
+    sets    (e, features) what each changes, and by how much: `amounts`
+    levels  (features,) which are categories
+    """
+    things, chosen = sets.sum(axis=1), [0]
+    apart, other = np.ones(len(cost), dtype=bool), np.ones(len(cost), dtype=bool)
 
+    def mark(end: int) -> None:
+        """Note which ends differ from all that are chosen."""
+        nonlocal apart, other
+        apart &= (sets & ~sets[end]).any(axis=1) & (sets[end] & ~sets).any(axis=1)
+        other &= differ(sets, sets[end], amounts, amounts[end], levels)
 
-def choose(ends: Options, count: int) -> list[int]:
-    """Up to `count` of a person's ends, the cheapest first; what hardly differs fills up."""
-    order = np.argsort(ends.cost, kind="stable").tolist()
-    if not order:
-        return []
-    first, things = order[0], ends.sets.sum(axis=1)
-    chosen = [first]
-
-    def add(candidates: list[int]) -> None:
-        if candidates and len(chosen) < count:
-            chosen.append(candidates[0])
-
-    fewest = min(order, key=lambda e: (things[e], ends.cost[e]))
-    if things[fewest] < things[first]:
-        add([fewest])
-    taken = ends.sets[chosen].any(axis=0)
-    near = ends.cost <= APART * ends.cost[first]
-    add([e for e in order if near[e] and not (ends.sets[e] & taken).any()])
-    while len(chosen) < count:
-        rest = [e for e in order if e not in chosen]
-        apart = [e for e in rest if all(_apart(ends, e, c) for c in chosen)]
-        other = [e for e in rest if all(_differ(ends, e, c) for c in chosen)]
-        if not (found := apart or other or rest):
-            break
-        chosen.append(found[0])
-    return sorted(chosen, key=order.index)
-
-
-def _apart(ends: Options, one: int, other: int) -> bool:
-    """Whether neither set of features holds the other."""
-    mine, theirs = ends.sets[one], ends.sets[other]
-    return bool((mine & ~theirs).any() and (theirs & ~mine).any())
-
-
-def _differ(ends: Options, one: int, other: int) -> bool:
-    """Whether two ends really differ: by their features, or clearly by their amounts."""
-    if _apart(ends, one, other):
-        return True
-    shared = ends.sets[one] & ends.sets[other]
-    mine, theirs = np.abs(ends.amounts[one][shared]), np.abs(ends.amounts[other][shared])
-    small, large = np.minimum(mine, theirs), np.maximum(mine, theirs)
-    opposite = np.sign(ends.amounts[one][shared]) != np.sign(ends.amounts[other][shared])
-    return bool(shared.any() and ((small <= OTHER * large) | opposite).any())
+    mark(0)
+    fewest = int(np.lexsort((cost, things))[0])
+    strangers = ~(sets & sets[[0, fewest]].any(axis=0)).any(axis=1) & (cost <= APART * cost[0])
+    for wanted in (fewest if things[fewest] < things[0] else 0, int(strangers.argmax())):
+        if wanted not in chosen and len(chosen) < count:
+            chosen.append(wanted)
+            mark(wanted)
+    while len(chosen) < min(count, len(cost)):
+        left = np.ones(len(cost), dtype=bool)
+        left[chosen] = False
+        better = [mask for mask in (left & apart, left & other, left) if mask.any()]
+        chosen.append(int(better[0].argmax()))
+        mark(chosen[-1])
+    return np.array(sorted(chosen), dtype=np.intp)

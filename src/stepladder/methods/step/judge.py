@@ -1,4 +1,4 @@
-"""What candidates are judged by: rules, the model, and whether a yes has some slack.
+"""What candidates are judged by: rules, the model, whether a yes has some slack, and holds.
 
 A yes has slack if it's still one when its numbers fall a little short of what was planned, each
 alone and all together: what follows from them is worked out anew, and levels are there in full.
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stepladder.methods.asked import margins
 from stepladder.methods.step.cost import Cost
 from stepladder.model.scorer import Scorer
+from stepladder.model.successors import Successors
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Numeric
 from stepladder.table.space import Floats, Mask, Space
@@ -69,6 +70,8 @@ class Judge:
     scorer: Scorer
     cost: Cost
     slack: float
+    holds: float | None = None
+    successors: Successors | None = None
 
     def take(self, people: Indices) -> Judge:
         """The same for some of the people."""
@@ -106,11 +109,18 @@ class Judge:
         return calm
 
     def yes(self, person: Indices, rows: Floats) -> tuple[Mask, Floats]:
-        """(c,) which settled rows get a yes with slack, and how far past the goal all are."""
+        """(c,) which settled rows get a yes with slack that holds, and how far past the goal."""
         beyond = margins(self.feasible.take(person), rows, self.scorer)
         met = beyond >= 0
         met[met] = self.calm(person[met], rows[met])
+        met[met] = self.sure(rows[met])
         return met, beyond
+
+    def sure(self, rows: Floats) -> Mask:
+        """(c,) which rows hold as surely as is asked for."""
+        if self.holds is None or self.successors is None:
+            return np.ones(len(rows), dtype=bool)
+        return self.successors.sure(rows, self.holds)
 
     def trifles(self, person: Indices, rows: Floats) -> Mask:
         """(c, features) which numbers move by less than a person would notice."""

@@ -7,6 +7,8 @@ from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from stepladder.checks import finite, whole_number
 from stepladder.errors import ParameterError
 from stepladder.kernels.alpha import Alpha, Volcano
@@ -17,16 +19,21 @@ from stepladder.methods.step.clusters import Clusterer
 from stepladder.methods.step.cost import Kind
 from stepladder.methods.step.default import Default
 from stepladder.methods.step.per_direction import PerDirection
-from stepladder.methods.step.planner import Parameters, Planner
+from stepladder.methods.step.planner import Parameters, Planner, turned_down
 from stepladder.methods.step.private import Once
 from stepladder.methods.step.published import Published
 from stepladder.methods.step.reference import Distance, Reference
+from stepladder.model.successors import Successors
 from stepladder.privacy.accountant import Budget
 from stepladder.privacy.pay import Guarantee, Pay, PayOnce, PayPerDirection, paid_by
+from stepladder.result.path import Outcome
 from stepladder.table.space import Floats
 
 if TYPE_CHECKING:
     from stepladder.methods.walk import Walk
+
+PEOPLE = 100
+"""How many people's paths tell how surely paths hold before anybody asks."""
 
 PAIRS = 2**24
 """How many (person, positive) pairs are held at a time."""
@@ -161,6 +168,19 @@ class StEP(Method):
 
     def learn(self, table: ReferenceTable) -> None:
         self.reference_: Reference = self.planner.learn(table)
+
+    def with_prior(self, successors: Successors, table: ReferenceTable) -> Successors:
+        """The successors, knowing how surely the paths of reference rows turned down hold.
+
+        Where nothing may be told of those, and where routes needn't hold, they know nothing.
+        """
+        if self.holds is None or self.is_private:
+            return successors
+        question = turned_down(table, PEOPLE, self.random_state, successors)
+        paths = self.planner.answer(question, self.reference_).paths
+        ends = [p.values[-1] for own in paths for p in own if p.outcome is Outcome.REACHED]
+        rows = np.array(ends).reshape(-1, table.values.shape[1])
+        return successors.with_prior(successors.votes(rows))
 
     def _disclosed(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
         if not self.is_private:

@@ -20,6 +20,7 @@ from stepladder.methods.pace import Pace
 from stepladder.methods.step.clusters import Clusterer, finds_own_number, partition
 from stepladder.methods.step.cost import Kind
 from stepladder.methods.step.reference import Distance, Reference, norm_of, without_outlying
+from stepladder.model.successors import Successors
 from stepladder.privacy.pay import Guarantee
 from stepladder.result.path import Path
 from stepladder.table.feasible import Feasible
@@ -127,21 +128,12 @@ class Planner(ABC):
 
         Path lengths are taken from reference rows that are turned down.
         """
-        turned_down = np.flatnonzero(~table.accepted)
-        if not len(turned_down):
+        if table.accepted.all():
             raise ParameterError(
                 "spare_clusters needs reference rows that are turned down, to see how long the "
                 "paths to each cluster are; the model accepts all of them. Use spare_clusters=0."
             )
-        random = np.random.default_rng(self.parameters.random_state)
-        chosen = turned_down[random.permutation(len(turned_down))[:SAMPLE]]
-        question = Question(
-            Feasible.around(table.space, table.values[chosen]),
-            table.scores[chosen],
-            table.scorer,
-            Pace(len(chosen), progress=False, time_budget=None),
-            twins=np.zeros(len(chosen), dtype=np.intp),
-        )
+        question = turned_down(table, SAMPLE, self.parameters.random_state)
         return without_outlying(
             reference, self.to_clusters(question, reference), self.parameters.paths
         )
@@ -149,3 +141,19 @@ class Planner(ABC):
     def to_clusters(self, question: Question, reference: Reference) -> list[list[Path]]:
         """The paths of n people, one to each cluster."""
         return self.answer(question, reference).paths
+
+
+def turned_down(
+    table: ReferenceTable, count: int, random_state: int, successors: Successors | None = None
+) -> Question:
+    """What some reference rows that are turned down would ask."""
+    rows = np.flatnonzero(~table.accepted)
+    chosen = rows[np.random.default_rng(random_state).permutation(len(rows))[:count]]
+    return Question(
+        Feasible.around(table.space, table.values[chosen], policy=table.scorer.policy),
+        table.scores[chosen],
+        table.scorer,
+        Pace(len(chosen), progress=False, time_budget=None),
+        twins=np.zeros(len(chosen), dtype=np.intp),
+        successors=successors,
+    )

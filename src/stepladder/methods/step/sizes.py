@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from stepladder.methods.step.judge import Ends, Indices, Judge, amounts, noticed
@@ -98,13 +100,12 @@ def _one_by_one(judge: Judge, person: Indices, ends: Floats) -> Floats:
     return best
 
 
-def stretched(judge: Judge, ends: Ends) -> Ends:
-    """Ends with their amounts larger, where that gets a yes with slack too."""
+def larger(judge: Judge, ends: Ends, times: Sequence[float] = LARGER) -> Ends:
+    """Ends with their amounts so many times as large, where that gets a yes with slack."""
     own = judge.feasible.take(ends.person)
     way = np.where(amounts(own, ends.rows), ends.rows - own.start, 0.0)
     tried = judge.ends(
-        np.tile(ends.person, len(LARGER)),
-        np.concatenate([ends.rows + way * (times - 1) for times in LARGER]),
+        np.tile(ends.person, len(times)), np.concatenate([ends.rows + way * (t - 1) for t in times])
     )
     tried = tried.take(tried.beyond >= 0)
     return tried.take(judge.calm(tried.person, tried.rows))
