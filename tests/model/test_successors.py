@@ -302,3 +302,16 @@ def test_a_list_that_will_not_do_is_answered(given, message):
 def test_a_successor_that_cannot_be_asked_is_named_by_its_number(broken):
     with pytest.raises(ModelError, match="Successor 2: "):
         sl.StEP().fit(FRAME, Line(0.0), schema=SCHEMA, successors=[*lines(0, 0), broken])
+
+
+def test_a_private_method_learns_nothing_from_whom_successors_refuse():
+    pytest.importorskip("opendp")
+    typical = [sl.Numeric(name, typical=(-3, 3)) for name in FRAME.columns]
+    models = lines(0.0, 0.0, 2.0, 0.0)
+
+    def order(step: sl.StEP) -> list[float]:
+        step.fit(FRAME, Line(0.0), schema=sl.Schema(typical), successors=models)
+        return [scorer.model.start for scorer in step.successors_.searched]
+
+    assert order(sl.StEP()) == [2.0, 0.0]
+    assert order(sl.StEP(privacy=sl.Budget(5.0, 1e-6))) == [0.0, 2.0]
