@@ -4,7 +4,7 @@ Half of the successors are searched on, and what a search has selected on flatte
 half is kept back, and only its votes state a probability.
 
 Related work: BetaRCE (Stępka, Stefanowski and Lango, KDD 2025) bounds the probability that a
-counterfactual holds by a Beta distribution over resampled models' votes; T:Rex (Hamman et al.,
+counterfactual holds by a Beta distribution over resampled models' votes; T-Rex (Hamman et al.,
 ICML 2023) and RobX (Dutta et al., ICML 2022) ask for a score that is high and steady around the
 end. Here the scores of successors have to be high beside how far they spread.
 """
