@@ -238,6 +238,7 @@ def in_fair_space(found: Answers, at: Ready) -> metrics.Paths:
         steps=np.array([path.steps for path in flat]).reshape(shape),
         changed=(values[:, 0] != values[:, 1]).sum(axis=1).reshape(shape),
         nearness=near.reshape(shape),
+        effort=np.array([path.effort for path in flat]).reshape(shape),
     )
 
 

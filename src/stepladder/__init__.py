@@ -1,15 +1,16 @@
 """Stepladder: a few concrete, different, step-by-step routes to a yes.
 
 The way in for a reader is the way the data goes: here → `methods/step/method.py` →
-`methods/base.py` → `methods/step/default.py` → `search.py` → `centres` in `kernels/direction.py`.
+`methods/base.py` → `methods/step/default.py` → `led.py` → `search.py` → `centres` in `kernels/direction.py`.
 """
 
 from stepladder.errors import BudgetError, StepladderError
 from stepladder.kernels.alpha import Power, Sloped, Unit, Volcano
 from stepladder.methods.base import Answer, Method, Question
-from stepladder.methods.step import Options, StEP
+from stepladder.methods.step import StEP
 from stepladder.methods.walk import Walk
 from stepladder.model.goal import Goal
+from stepladder.model.retraining import successors
 from stepladder.model.scorer import encoded
 from stepladder.privacy.accountant import Budget
 from stepladder.privacy.pay import PayOnce, PayPerDirection
@@ -34,7 +35,6 @@ __all__ = [
     "Goal",
     "Method",
     "Numeric",
-    "Options",
     "Ordinal",
     "Outcome",
     "Path",
@@ -53,4 +53,5 @@ __all__ = [
     "Volcano",
     "Walk",
     "encoded",
+    "successors",
 ]

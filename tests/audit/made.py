@@ -16,9 +16,10 @@ KINDS = {"pandas": lambda f: f, "polars": pl.from_pandas, "pyarrow": pa.Table.fr
 
 
 def path(outcome, *scores):
-    """A path along one number, whose row is its score."""
+    """A path along one number, whose row is its score; its effort is a quarter, and a tenth."""
     values = np.array(scores, dtype=float)[:, None]
-    return sl.Path(outcome, "", values, values, np.array(scores, dtype=float))
+    efforts = values[-1] / 4 + 0.1
+    return sl.Path(outcome, "", values, values, np.array(scores, dtype=float), efforts)
 
 
 def reaching(*costs):

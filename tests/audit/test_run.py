@@ -9,7 +9,19 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from tests.audit.made import HAPPY, KINDS, SEX, five, handmade, many, path, planted, reaching, row
+from tests.audit.made import (
+    HAPPY,
+    KINDS,
+    MISSED,
+    SEX,
+    five,
+    handmade,
+    many,
+    path,
+    planted,
+    reaching,
+    row,
+)
 from tests.methods.bank import PEOPLE, fitted
 
 import stepladder as sl
@@ -43,10 +55,32 @@ def test_groups_by_hand():
     assert list(found["no_recourse"]) == [0.5, 0.0, 0.0]
     assert list(found["mean_cost"]) == list(found["median_cost"]) == [2.0, 1.0, 3.0]
     assert list(found["mean_steps"]) == [2.0, 2.0, 2.0]
+    np.testing.assert_allclose(found["mean_effort"], [0.6, 0.35, 0.85])
     assert list(found["choice"]) == [0.5, 1.0, 1.0]  # her second path asks for more of the same
     assert list(found["within_budget"]) == [0.5, 1.0, 0.0]
     assert list(found["cost_of_effectiveness"]) == [math.inf, 1.0, 3.0]
     assert found["small"].all()
+
+
+def test_effort_is_the_easiest_path_s_and_cost_the_nearest_one_s():
+    near, easy = reaching(1.0, 2.0)
+    near, easy = replace(near, efforts=np.array([0.9])), replace(easy, efforts=np.array([0.2]))
+    lost = replace(path(MISSED, 0.0, 0.1), efforts=np.array([0.0]))  # doesn't count
+    found = audit(handmade([[near, lost, easy]]), {"sex": ["f"]}, samples=5).by_group
+    assert (found["mean_effort"][0], found["mean_cost"][0]) == (0.2, 1.0)
+
+
+def test_where_effort_is_not_known_it_is_not_compared():
+    routes = [
+        [replace(path, efforts=None)] for cost in (1.0, 2.0, 3.0, 4.0) for path in reaching(cost)
+    ]
+    made = audit(handmade(routes), {"g": list("aabb")}, samples=20)
+    ends = ["mean_effort", "mean_effort_low", "mean_effort_high"]
+    assert made.by_group[ends].isna().to_numpy().all()
+    effort = row(made.gaps, measure="mean_effort")
+    assert effort[["worst_off", "best_off", "gap", "gap_low", "ratio"]].isna().all()
+    assert row(made.gaps, measure="mean_cost")["gap"] == 2.0
+    assert "Mean effort: no two groups to compare." in str(made)
 
 
 def test_gaps_say_who_is_worst_off():

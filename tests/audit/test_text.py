@@ -25,8 +25,8 @@ def test_it_prints_as_a_short_table_with_intervals_and_says_how_far_groups_are_a
         "400 people, of whom 400 asked for a route to a yes.",
         "",
         "By group",
-        "            asked   have a route   mean distance      mean steps",
-        "  group=a     200   90% (85–93%)   2.00 (1.92–2.08)   2.0",
+        "            asked   have a route   mean effort        mean distance",
+        "  group=a     200   90% (85–93%)   0.60 (0.58–0.62)   2.00 (1.92–2.08)",
     ]
     assert lines[6:8] == [
         "  Have a route: fewest in group=b (50%), most in group=a (90%); a difference of",
@@ -51,8 +51,8 @@ def test_who_had_a_yes_already_is_counted_apart():
 def test_one_person_has_no_brackets_and_no_verdict():
     said = audit(five(), {"sex": SEX}, samples=20)
     women, man = (next(line for line in lines_of(said) if name in line) for name in ("=f*", "=m*"))
-    assert women.split() == ["sex=f*", "2", "50%", "(9–91%)", "2.00", "2.0"]
-    assert man.split() == ["sex=m*", "1", "100%", "(21–100%)", "1.00", "2.0"]
+    assert women.split() == ["sex=f*", "2", "50%", "(9–91%)", "0.60", "2.00"]
+    assert man.split() == ["sex=m*", "1", "100%", "(21–100%)", "0.35", "1.00"]
     assert "(3.00), shortest in sex=m (1.00); a difference of 2.00, and no telling" in joined(said)
 
 
@@ -79,7 +79,7 @@ def test_a_figure_of_few_people_is_marked_though_many_asked():
     made = audit(*planted([100, 100, 100], [0.9, 0.8, 0.04]), samples=100)
     lines = lines_of(made)
     few = next(line for line in lines if "group=c" in line)
-    assert few.split()[:5] == ["group=c", "100", "4%", "(2–10%)", "2.00*"]
+    assert few.split()[:5] == ["group=c", "100", "4%", "(2–10%)", "0.60*"]
     assert not any("*" in line for line in lines if "group=a " in line)
     assert "* of fewer than 30 people" in joined(made)
     assert len({line.index("2.00") for line in lines if line.startswith("  group=")}) == 1

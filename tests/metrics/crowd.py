@@ -12,7 +12,18 @@ from stepladder.metrics.members import People
 NAN, INF = math.nan, math.inf
 
 
-def people(codes, cost, *, asked=None, steps=None, choices=None, budget=2.0, effectiveness=0.7):
+def people(
+    codes,
+    cost,
+    *,
+    asked=None,
+    steps=None,
+    effort=None,
+    choices=None,
+    budget=2.0,
+    effectiveness=0.7,
+):
+    """People whose effort is a tenth and a quarter of their cost, if nothing else is said."""
     codes, cost = np.array(codes, dtype=np.intp), np.array(cost, dtype=float)
     return People(
         codes=codes,
@@ -20,6 +31,7 @@ def people(codes, cost, *, asked=None, steps=None, choices=None, budget=2.0, eff
         asked=np.ones(len(codes), bool) if asked is None else np.array(asked, bool),
         cost=cost,
         steps=np.ones(len(codes)) if steps is None else np.array(steps, float),
+        effort=cost / 4 + 0.1 if effort is None else np.array(effort, float),
         choices=np.ones(len(codes)) if choices is None else np.array(choices, float),
         budget=budget,
         effectiveness=effectiveness,
@@ -33,6 +45,7 @@ def by_hand() -> People:
         cost=[3.0, 1.0, 1.0, INF, 2.0, 5.0, 6.0, NAN, NAN, NAN],
         asked=[1, 1, 1, 1, 1, 1, 1, 1, 1, 0],
         steps=[3, 2, 1, 9, 2, 4, 4, 9, 9, 9],
+        effort=[0.5, 0.2, 0.3, 9, 0.4, 0.8, 0.2, 9, 9, 9],
         choices=[1, 1, 3, 0, 2, 2, 3, 0, 0, 0],
     )
 
@@ -45,6 +58,7 @@ def random_people(seed, n, count, chance=0.7):
         cost=np.where(rng.random(n) < chance, rng.integers(1, 6, n) / 2, rng.choice([NAN, INF], n)),
         asked=rng.random(n) < 0.8,
         steps=rng.integers(1, 9, n),
+        effort=rng.random(n),
         choices=rng.integers(1, 4, n),
         budget=1.5,
         effectiveness=rng.choice([0.1, 0.3, 0.5, 0.7, 1.0]),

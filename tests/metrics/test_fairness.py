@@ -343,7 +343,9 @@ def test_the_size_of_a_tile_changes_nothing(monkeypatch):
 def test_the_order_of_people_doesn_t_matter():
     made = drawn(np.random.default_rng(1), 40)
     order = np.random.default_rng(2).permutation(80)
-    arrays = {k: getattr(made, k)[order] for k in ("codes", "asked", "cost", "steps", "choices")}
+    arrays = {
+        k: getattr(made, k)[order] for k in ("codes", "asked", "cost", "steps", "effort", "choices")
+    }
     mixed = replace(made, **arrays)
     first, second = (gaps(some, np.random.default_rng(5), samples=50) for some in (made, mixed))
     assert same(first, second)
@@ -355,7 +357,7 @@ def test_the_order_of_people_doesn_t_matter():
 def test_where_a_group_is_small_gaps_are_told_without_it_and_with_it():
     made = drawn(np.random.default_rng(1), 40, count=3, shift=1.0, unlucky=0.2)
     drop = np.flatnonzero(made.codes == 2)[20:]  # the last group is half as large
-    arrays = {n: getattr(made, n) for n in ("codes", "asked", "cost", "steps", "choices")}
+    arrays = {n: getattr(made, n) for n in ("codes", "asked", "cost", "steps", "effort", "choices")}
     made = replace(made, **{name: np.delete(array, drop) for name, array in arrays.items()})
     found = compare(made, np.random.default_rng(5), 50, smallest=25).gaps
     every = gaps(made, np.random.default_rng(5), samples=50)

@@ -21,7 +21,9 @@ def test_a_weighted_person_is_that_person_several_times(seed, n, count):
     weights = np.random.default_rng(seed).integers(0, 4, size=(1, n))
     order = np.lexsort((np.where(made.reached, made.cost, INF), ~made.asked, made.codes))
     again = np.repeat(order, weights[0])
-    arrays = {k: getattr(made, k)[again] for k in ("codes", "asked", "cost", "steps", "choices")}
+    arrays = {
+        k: getattr(made, k)[again] for k in ("codes", "asked", "cost", "steps", "effort", "choices")
+    }
     expected = by_group(replace(made, **arrays))
     for code, part in enumerate(members._members(made)):
         group = members._weighted(part, weights.astype(float), made)

@@ -29,6 +29,7 @@ def fields(n: int = 2, k: int = 3, m: int = 4) -> dict[str, Any]:
         "steps": np.ones((n, k), dtype=int),
         "changed": np.ones((n, k), dtype=int),
         "nearness": np.full((n, k), np.nan),
+        "effort": np.full((n, k), np.nan),
     }
 
 

@@ -21,6 +21,8 @@ LOWER_IS_BETTER = {
     "path_length",
     "path_steps",
     "sparsity",
+    "effort",
+    "easiest_effort",
     "distance_to_positives",
 }
 
@@ -42,6 +44,7 @@ def three_people() -> Paths:
         steps=np.array([[7, 3, 50], [3, 50, 50], [50, 50, 50]]),
         changed=np.array([[2, 1, 0], [1, 0, 1], [1, 1, 0]]),
         nearness=np.array([[0.5, nan, 9.0], [1.5, 9.0, nan], [9.0, nan, nan]]),
+        effort=np.array([[0.6, 0.4, 0.0], [1.5, 0.0, nan], [0.1, 0.2, 0.0]]),
     )
 
 
@@ -57,6 +60,8 @@ BY_HAND = {
     "proximal_diversity": 4 / 5,
     "proximal_diversity_as_printed": (12 / 5 + 24 / 12 + 24 / 8) / 3,
     "sparsity": (1.5 + 1) / 2,
+    "effort": (0.5 + 1.5) / 2,
+    "easiest_effort": (0.4 + 1.5) / 2,
     "distance_to_positives": (0.5 + 1.5) / 2,
 }
 
@@ -97,10 +102,11 @@ def random_paths(seed: int, n: int, k: int, m: int, chance: float) -> Paths:
     ends[~reached & (random.uniform(size=(n, k)) < 0.1)] = np.nan
     nearness = random.uniform(size=(n, k))
     nearness[random.uniform(size=(n, k)) < 0.3] = np.nan
+    effort = random.uniform(size=(n, k))
+    effort[random.uniform(size=(n, k)) < 0.3] = np.nan
     lengths, steps = random.uniform(size=(n, k)), random.integers(50, size=(n, k))
-    return Paths(
-        start, ends, reached, lengths, steps, random.integers(m + 1, size=(n, k)), nearness
-    )
+    changed = random.integers(m + 1, size=(n, k))
+    return Paths(start, ends, reached, lengths, steps, changed, nearness, effort)
 
 
 def mean(values: list[float]) -> float:
@@ -120,6 +126,7 @@ def reference(paths: Paths) -> dict[str, float]:
         unknown = any(math.isnan(x) for end in ends for x in end)
         all_apart = math.nan if unknown else sum(apart.values())
         furthest = math.nan if unknown else max(away)
+        known = [e for i in won if not math.isnan(e := float(paths.effort[person, i]))]
         won_furthest = max((away[i] for i in won), default=0.0)
         row = {
             "success": 1.0 if won else 0.0,
@@ -135,6 +142,8 @@ def reference(paths: Paths) -> dict[str, float]:
             else math.nan,
             "proximal_diversity_as_printed": all_apart / furthest if furthest else math.nan,
             "sparsity": mean([float(paths.changed[person, i]) for i in won]),
+            "effort": mean(known),
+            "easiest_effort": min(known, default=math.nan),
             "distance_to_positives": mean([float(paths.nearness[person, i]) for i in won]),
         }
         for name, value in row.items():

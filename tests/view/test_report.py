@@ -316,7 +316,7 @@ def test_figures_of_groups_are_the_audits_with_its_ranges():
         "100% (61–100%)",
         *(
             f"{first[name]:{form}} ({first[name + '_low']:{form}}–{first[name + '_high']:{form}})"
-            for name, form in (("mean_cost", ".2f"), ("mean_steps", ".1f"))
+            for name, form in (("mean_effort", ".2f"), ("mean_cost", ".2f"))
         ),
     ]
 

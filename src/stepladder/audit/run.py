@@ -20,7 +20,10 @@ from stepladder.result.path import Outcome
 from stepladder.result.recourse import Recourse
 from stepladder.table.frames import Frame, Template
 
-GAPS = ("selection_rate", "success", "no_recourse", "mean_cost", "median_cost", "mean_steps")
+GAPS = (
+    *("selection_rate", "success", "no_recourse"),
+    *("mean_effort", "mean_cost", "median_cost", "mean_steps"),
+)
 """The measures in `Audit.gaps`; the others are in `Audit.notions`."""
 
 Row = dict[str, Any]
@@ -91,17 +94,22 @@ def audit(
 
 
 def _offers(result: Recourse) -> dict[str, NDArray[Any]]:
-    """For each person: whether they asked, and the cost, steps and choice they are offered."""
+    """For each person: whether they asked, and what they are offered.
+
+    Effort is that of the easiest path; cost and steps are the nearest one's, as in the paper.
+    """
     n = len(result.people)
     asked, choices = np.ones(n, dtype=bool), np.zeros(n)
-    cost, steps = np.full(n, np.nan), np.full(n, np.nan)
+    effort, cost, steps = (np.full(n, np.nan) for _ in range(3))
     for i, routes in enumerate(result.routes):
         asked[i] = routes[0].outcome is not Outcome.ALREADY_POSITIVE
-        slot, *_ = result.best_at(i)
-        if slot is not None:
-            cost[i], steps[i] = routes[slot].distance, routes[slot].steps
+        reached = [path for path in routes if path.outcome is Outcome.REACHED]
+        if reached:
+            effort[i] = min(path.effort for path in reached)
+            nearest = min(reached, key=lambda path: path.distance)
+            cost[i], steps[i] = nearest.distance, nearest.steps
             choices[i] = len(result.choices_at(i))
-    return {"asked": asked, "cost": cost, "steps": steps, "choices": choices}
+    return {"asked": asked, "cost": cost, "steps": steps, "effort": effort, "choices": choices}
 
 
 # ---- rows of the frames -------------------------------------------------------------------------

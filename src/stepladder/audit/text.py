@@ -14,6 +14,7 @@ WIDTH = 80
 
 ENDS = {
     "success": ("fewest in", "most in"),
+    "mean_effort": ("hardest in", "easiest in"),
     "mean_cost": ("longest in", "shortest in"),
     "mean_steps": ("most in", "fewest in"),
     "choice": ("fewest in", "most in"),
@@ -60,6 +61,7 @@ def _notes(groups: Sequence[Row], smallest: int) -> list[str]:
     notes = [
         "Asked: people without a yes, for whom a route was looked for.",
         *(f"{MEASURES[name].term}: {MEASURES[name].meaning}." for name in ENDS),
+        words.EFFORT,
         words.DISTANCE,
         words.BRACKETS,
         "Numbers are rounded, so differences may not add up.",

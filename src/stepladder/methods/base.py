@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -33,10 +33,12 @@ from stepladder.methods.pace import Pace, Progress, TimeUpError
 from stepladder.model.goal import Goal
 from stepladder.model.loading import load
 from stepladder.model.scorer import Scorer
+from stepladder.model.successors import Successors
 from stepladder.privacy.pay import Guarantee
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
+from stepladder.table.effort import Effort
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Change, Derived, Feature
 from stepladder.table.frames import Frame, Template
@@ -67,6 +69,8 @@ class ReferenceTable:
     """(n,) which meet the goal"""
     positive: Mask
     """(n,) which of those carry the desired label too, where labels are given"""
+    effort: Effort
+    """what changes ask of people, beside these rows; of a private method, by declared ranges"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,17 @@ class Question:
     """(n,) how many people with the very same row came before each: chance may tell them apart"""
     next_only: bool = False
     """whether only the next step of each path is asked for: more needn't be planned"""
+    successors: Successors | None = None
+    """models that may replace this one, where any are known; asked as the time budget wants it"""
+
+    def take(self, people: NDArray[np.intp]) -> Question:
+        """What some of them ask."""
+        return replace(
+            self,
+            feasible=self.feasible.take(people),
+            scores=self.scores[people],
+            twins=self.twins[people],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +114,16 @@ class Method(ABC):
     """A recourse method: hyper-parameters in the constructor, then `fit`, then `recourse`.
 
     Yours says what its `settings` are, what to `learn` and how to `answer`.
-    Learned by `fit`: `space_`, `scorer_`, `counts_`, `positives_` and what `learn` adds.
+    Learned by `fit`: `space_`, `scorer_`, `successors_`, `effort_`, `counts_`, `positives_` and
+    what `learn` adds.
     """
 
     paths: int
     random_state: int
     max_changes: int | None = None
     """how many things a path may change at most"""
+    holds: float | None = None
+    """with which probability a path has to hold under a retrained model"""
 
     @property
     @abstractmethod
@@ -115,6 +133,10 @@ class Method(ABC):
     @abstractmethod
     def learn(self, table: ReferenceTable) -> None:
         """Learn from the reference rows; state that is learned is set last, all at once."""
+
+    def with_prior(self, successors: Successors, table: ReferenceTable) -> Successors:
+        """The successors, knowing how surely paths of this method usually hold."""
+        return successors
 
     @abstractmethod
     def answer(self, question: Question) -> Answer:
@@ -165,25 +187,29 @@ class Method(ABC):
         goal: Goal | None = None,
         labels: Any = None,
         space: Space | None = None,
+        successors: Iterable[Any] | None = None,
         trust: Iterable[str] = (),
     ) -> Self:
         """Learn from the rows of `train`, above all from its positives.
 
-        train   the reference rows, in raw units; columns that the schema doesn't name are set aside
-        model   anything that scores them: see `stepladder.model.scorer`; or the name of a model
-                file, an import path or an address: see `stepladder.model.loading`
-        labels  where given, a positive must also carry the desired label
-        space   an encoding made elsewhere; else it's fitted on `train`, or, where nothing may be
-                learned from that, taken from the schema
-        trust   types in a .skops model that are taken though they aren't known to be harmless
+        train       the reference rows, in raw units; columns that the schema doesn't name are set
+                    aside
+        model       anything that scores them: see `stepladder.model.scorer`; or the name of a model
+                    file, an import path or an address: see `stepladder.model.loading`
+        labels      where given, a positive must also carry the desired label
+        space       an encoding made elsewhere; else it's fitted on `train`, or, where nothing may
+                    be learned from that, taken from the schema
+        successors  models that may replace this one, each of any kind that `model` may be; they
+                    state how likely a path's end still gets a yes. `sl.successors` makes them
+        trust       types in a .skops model that are taken though they aren't known to be harmless
         """
         space = _chosen_space(train, schema, goal, space, public=self.is_private)
         self._check_known(space.schema, goal or Goal())
         values = space.read(train, allow_missing=True)
         if not len(values):
             raise EmptyFrameError("The reference frame has no rows.")
-        named = isinstance(model, str | PathLike)
-        scorer = Scorer(load(model, trust=trust) if named else model, space, goal or Goal())
+        self._check_holds(successors)
+        scorer = Scorer(_opened(model, trust), space, goal or Goal())
         if not self.is_private:
             compare(space, values)
         scores = self._scored(values, scorer)
@@ -195,11 +221,23 @@ class Method(ABC):
         positive = accepted & _labelled(labels, rows, scorer)[known]
         if not (positive.any() or self.is_private):
             raise PositivesError(_no_positives(scorer, scores, accepted, rows))
-        table = ReferenceTable(space, scorer, values, scores, accepted, positive)
+        # Nothing of the reference rows may be told by a private method, their ranks included.
+        effort = Effort.declared(space) if self.is_private else Effort.learned(space, values)
+        table = ReferenceTable(space, scorer, values, scores, accepted, positive, effort)
+        replacing = None if successors is None else self._successors(successors, table, trust)
         self.learn(table)
-        self.space_, self.scorer_ = space, scorer
+        self.space_, self.scorer_, self.effort_ = space, scorer, effort
+        self.successors_: Successors | None = replacing and self.with_prior(replacing, table)
         self.positives_, self.counts_ = self._disclosed(table, rows)
         return self
+
+    def _successors(self, given: Any, table: ReferenceTable, trust: Iterable[str]) -> Successors:
+        """Models that may replace this one, asked first about what this one barely accepts."""
+        if isinstance(given, Iterable) and not isinstance(given, str):
+            given = [_opened(model, trust) for model in given]
+        goal, accepted = table.scorer.goal, np.flatnonzero(table.accepted & (not self.is_private))
+        nearest = accepted[goal.margin(table.scores[accepted]).argsort(kind="stable")]
+        return Successors.of(given, table.space, goal, table.values[nearest])
 
     def _scored(self, values: Floats, scorer: Scorer) -> Floats:
         """The scores (n,) of rows (n, features); NaN for one that can't be scored for a gap."""
@@ -265,13 +303,19 @@ class Method(ABC):
             routes=answer.paths,
             settings=self.settings,
             reference=self.counts_,
-            # How many rows a private method asked about would tell how many there are.
-            asked={} if self.is_private else {"calls": pace.calls, "rows": pace.asked},
+            asked=self._asked(pace),
             dropped=answer.dropped,
             positives=self.positives_,
             privacy=self.guarantee(pace.releases),
             set_aside=aside,
         )
+
+    def _asked(self, pace: Pace) -> dict[str, int]:
+        """How often the model was asked, and about how many rows."""
+        if self.is_private:  # it would tell how many reference rows there are
+            return {}
+        apart = {} if self.successors_ is None else {"successors": pace.successors}
+        return {"calls": pace.calls, "rows": pace.asked, **apart}
 
     def _read(self, rows: Frame, invalid: str) -> tuple[Floats, Faults]:
         """The values (n, features) of people's rows, and what is wrong with invalid ones."""
@@ -328,7 +372,9 @@ class Method(ABC):
             stay(i, Outcome.ALREADY_POSITIVE, f"already meets the goal with a score of {shown}")
         asking = np.flatnonzero(~met & ~np.isnan(scores))
         pace.bank(len(values) - len(asking))
-        scorer = self.scorer_.in_parts(pace.parts)
+        scorer, successors = self.scorer_.in_parts(pace.parts), self.successors_
+        if successors is not None:
+            successors = successors.in_parts(pace.successor_parts)
         size = pace.crowd(self.batch)
         with suppress(TimeUpError):
             for start in range(0, len(asking), size):
@@ -345,16 +391,34 @@ class Method(ABC):
                     max_changes=self.max_changes,
                 )
                 answer = self.answer(
-                    Question(feasible, scores[part], scorer, pace, twins[part], next_only)
+                    Question(
+                        feasible, scores[part], scorer, pace, twins[part], next_only, successors
+                    )
                 )
                 dropped += answer.dropped
                 for i, found in zip(part, answer.paths, strict=True):
                     paths[i] = found
+                if successors is not None and not next_only:
+                    for i, found in zip(part, _stated(answer.paths, successors), strict=True):
+                        paths[i] = found
                 pace.bank(len(part))
         for i, found in enumerate(paths):
             if not found:
                 stay(i, Outcome.TIMED_OUT, TOO_LATE)
-        return Answer(paths, dropped)
+        return Answer(self.weighed(paths), dropped)
+
+    def weighed(self, paths: list[list[Path]]) -> list[list[Path]]:
+        """The same paths with what each asks of its person, k for each of n people."""
+        flat = [path for found in paths for path in found]
+        if not flat:
+            return paths
+        starts = np.concatenate([path.values[:1] for path in flat])
+        ends = np.concatenate([path.values[-1:] for path in flat])
+        efforts, ranks = self.effort_.of(starts, ends), self.effort_.ranks(ends)
+        made = (
+            replace(p, efforts=e, ranks=r) for p, e, r in zip(flat, efforts, ranks, strict=True)
+        )
+        return [[next(made) for _ in found] for found in paths]
 
     def _scores_today(self, values: Floats, valid: Mask, pace: Pace) -> Floats:
         """(n,) what the model says of people's rows; NaN for those it can't score, or too late."""
@@ -373,6 +437,14 @@ class Method(ABC):
                 f"{self.settings['method']} knows no rules but which way a feature may change: "
                 f"{', '.join(asked[:2])}{more}. Use a method that honours rules, such as "
                 "sl.StEP(), or leave them out."
+            )
+
+    def _check_holds(self, successors: object) -> None:
+        """Refuse to plan for what nobody can be asked about."""
+        if self.holds is not None and successors is None:
+            raise ParameterError(
+                f"holds={self.holds:g} needs successors, models that may replace this one: "
+                "fit(…, successors=sl.successors(model, train, labels))."
             )
 
     def _check_settable(self, locked: Mask, limits: tuple[Floats, Floats] | None) -> None:
@@ -431,7 +503,26 @@ def standing(space: Space, values: Floats, score: float, outcome: Outcome, reaso
     return Path(outcome, reason, row, space.to_points(row), np.array([score]))
 
 
+def _stated(paths: list[list[Path]], successors: Successors) -> list[list[Path]]:
+    """The same paths, those that end with a yes saying how likely it holds."""
+    yes = (Outcome.REACHED, Outcome.UNSURE)
+    ends = [path.values[-1] for own in paths for path in own if path.outcome in yes]
+    if not ends:
+        return paths
+    holds = iter(successors.stated(successors.votes(np.array(ends))).tolist())
+    return [
+        [replace(path, holds=next(holds)) if path.outcome in yes else path for path in own]
+        for own in paths
+    ]
+
+
 # ---- checks -----------------------------------------------------------------------------------
+
+
+def _opened(model: Any, trust: Iterable[str]) -> Any:
+    """A model, or the one that a name stands for."""
+    named = isinstance(model, str | PathLike)
+    return load(model, trust=trust) if named else model
 
 
 def _chosen_space(

@@ -59,6 +59,8 @@ class Pace:
         """how many rows the model was asked about"""
         self.calls = 0
         """in how many calls"""
+        self.successors = 0
+        """how many rows the model's successors were asked about, all of them together"""
         self._banked = 0
         self._budget = time_budget
         self._deadline = None if time_budget is None else time.monotonic() + time_budget
@@ -77,13 +79,23 @@ class Pace:
         the part before, so the clock decides how many rows go into a call, but never which are
         asked; and where the budget has ended, `TimeUpError` comes instead of the next part.
         """
+        for part in self._in_time(count):
+            self.calls += 1
+            self.asked += part.stop - part.start
+            yield part
+
+    def successor_parts(self, count: int) -> Iterator[slice]:
+        """`parts` for a successor of the model, whose rows are counted apart."""
+        for part in self._in_time(count):
+            self.successors += part.stop - part.start
+            yield part
+
+    def _in_time(self, count: int) -> Iterator[slice]:
         start = 0
         while start < count:
             if self.expired:
                 raise TimeUpError
             stop = count if self._budget is None else min(count, start + self._most)
-            self.calls += 1
-            self.asked += stop - start
             began = time.monotonic()
             yield slice(start, stop)
             self._timed(stop - start, time.monotonic() - began)

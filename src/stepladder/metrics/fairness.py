@@ -205,10 +205,9 @@ class _Drawn:
 
 def _gap(measure: _Shares | _Drawn, among: _Set) -> Gap:
     """The gap among some groups."""
-    kept = among.groups
-    if kept.size < 2:
+    kept, values = among.groups, measure.values
+    if kept.size < 2 or np.isnan(values[kept]).any():
         return among.gap()
-    values = measure.values
     lowest = int(kept[values[kept].argmin()])
     highest = int(kept[::-1][values[kept][::-1].argmax()])  # where all are equal, another one
     alike = intervals.same(values[lowest], values[highest])

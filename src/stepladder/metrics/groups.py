@@ -65,6 +65,13 @@ def no_recourse(group: Group) -> Values:
 
 
 @_measure("reached")
+def mean_effort(group: Group) -> Values:
+    """The mean effort of the easiest path that reaches, over those who have one; NaN where the
+    effort of some of these isn't known."""
+    return _ratio(group.weights @ group.effort, group.reached)
+
+
+@_measure("reached")
 def mean_cost(group: Group) -> Values:
     """Equal (conditional) mean recourse. The paper: the mean, over those in G for whom an action
     works, of the cost of the cheapest that does. Here: the mean cost of the nearest path that

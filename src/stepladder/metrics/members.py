@@ -34,6 +34,8 @@ class People:
     """(n,) the distance of the nearest path that reaches; NaN or infinite where none does"""
     steps: Values
     """(n,) the steps of that path"""
+    effort: Values
+    """(n,) what the easiest path that reaches asks of them; NaN where that isn't known"""
     choices: Values
     """(n,) how many different paths reach"""
     budget: float
@@ -44,7 +46,7 @@ class People:
     def __post_init__(self) -> None:
         shapes = {
             name: getattr(self, name).shape
-            for name in ("codes", "asked", "cost", "steps", "choices")
+            for name in ("codes", "asked", "cost", "steps", "effort", "choices")
         }
         if self.codes.ndim != 1 or len(set(shapes.values())) > 1:
             raise ParameterError(f"The arrays of People must have one shape, (n,). Got {shapes}.")
@@ -76,6 +78,8 @@ class Group:
     cost: Values
     """(r,) ascending"""
     steps: Values
+    """(r,)"""
+    effort: Values
     """(r,)"""
     choices: Values
     """(r,)"""
@@ -116,6 +120,7 @@ class _Members:
     asked: int
     cost: Values
     steps: Values
+    effort: Values
     choices: Values
 
 
@@ -135,6 +140,7 @@ def _members(people: People) -> list[_Members]:
                 asked=int(people.asked[own].sum()),
                 cost=people.cost[first],
                 steps=people.steps[first],
+                effort=people.effort[first],
                 choices=people.choices[first],
             )
         )
@@ -152,6 +158,7 @@ def _weighted(members: _Members, weights: Values, people: People) -> Group:
         upto=first.cumsum(axis=1),
         cost=members.cost,
         steps=members.steps,
+        effort=members.effort,
         choices=members.choices,
         budget=people.budget,
         effectiveness=people.effectiveness,

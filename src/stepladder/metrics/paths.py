@@ -46,6 +46,8 @@ class Paths:
     """(n, k) the number of features in which the end differs from the start."""
     nearness: NDArray[np.float64]
     """(n, k) the mean distance from the end to its nearest positives, NaN where unknown."""
+    effort: NDArray[np.float64]
+    """(n, k) what the path asks of the person, NaN where unknown."""
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:

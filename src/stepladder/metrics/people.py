@@ -124,6 +124,21 @@ def sparsity(paths: Paths) -> Values:
     return _mean_where(paths.changed, paths.reached)
 
 
+@_metric("what a path asks of a person")
+def effort(paths: Paths) -> Values:
+    """What the changes of a path ask of the person, over the paths where that is known."""
+    known = paths.reached & np.isfinite(paths.effort)
+    return _mean_where(paths.effort, known)
+
+
+@_metric("what the easiest asks")
+def easiest_effort(paths: Paths) -> Values:
+    """The same of a person's easiest path."""
+    known = paths.reached & np.isfinite(paths.effort)
+    easiest = np.where(known, paths.effort, np.inf).min(axis=1)
+    return np.where(np.isfinite(easiest), easiest, np.nan)
+
+
 @_metric("from an end to the data")
 def distance_to_positives(paths: Paths) -> Values:
     """From the end of a path to its nearest positives, over the paths where that is known."""

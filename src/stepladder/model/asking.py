@@ -57,13 +57,13 @@ def asker(model: Any, name: str, goal: Goal, columns: int, levels: Mapping[str, 
     if _is_from(model, "torch.nn", "Module"):
         module = _evaluating(model, name)
         return lambda rows: _pick(_of_two(_ask_torch(module, rows), goal, name), goal, None, name)
-    trained_on = _column_count(model)
+    trained_on = column_count(model)
     if trained_on is not None and trained_on != columns:
         raise ModelError(
             f"The model {name} was trained on {trained_on} columns but would be given {columns}. "
             f"{_ITS_COLUMNS}"
         )
-    plain = trained_on is not None and _column_names(model) is None
+    plain = trained_on is not None and column_names(model) is None
     categories = {column: pd.CategoricalDtype(known) for column, known in levels.items()}
 
     def prepared(rows: Any) -> Any:
@@ -72,7 +72,7 @@ def asker(model: Any, name: str, goal: Goal, columns: int, levels: Mapping[str, 
             return rows
         if plain:
             return frames.read(rows).to_numpy()
-        return _pandas(rows).astype(categories) if _is_lightgbm(model) else rows
+        return _pandas(rows).astype(categories) if is_lightgbm(model) else rows
 
     if _is_from(model, "xgboost", "Booster"):
         matrix = sys.modules["xgboost"].DMatrix
@@ -107,7 +107,7 @@ def asker(model: Any, name: str, goal: Goal, columns: int, levels: Mapping[str, 
     )
 
 
-def _column_count(model: Any) -> int | None:
+def column_count(model: Any) -> int | None:
     """How many columns a model was trained on, if it says."""
     if _is_from(model, "xgboost", "Booster"):
         return int(model.num_features())
@@ -116,7 +116,7 @@ def _column_count(model: Any) -> int | None:
     return getattr(model, "n_features_in_", None)
 
 
-def _column_names(model: Any) -> list[str] | None:
+def column_names(model: Any) -> list[str] | None:
     """The columns a model was trained on, in its order; None if it saw no names."""
     if _is_from(model, "xgboost", "Booster"):
         known = model.feature_names
@@ -127,12 +127,12 @@ def _column_names(model: Any) -> list[str] | None:
     if known is None or not all(isinstance(column, str) for column in known):
         return None
     names = [str(column) for column in known]
-    if _is_lightgbm(model) and names == [f"Column_{i}" for i in range(len(names))]:
+    if is_lightgbm(model) and names == [f"Column_{i}" for i in range(len(names))]:
         return None  # LightGBM's own names for an array's columns
     return names
 
 
-def _is_lightgbm(model: Any) -> bool:
+def is_lightgbm(model: Any) -> bool:
     return _is_from(model, "lightgbm", "Booster") or _is_from(model, "lightgbm", "LGBMModel")
 
 
@@ -141,7 +141,7 @@ def categories_of(model: Any, name: str, space: Space) -> dict[str, list[Any]]:
 
     Of each it keeps the levels, in the order of its columns.
     """
-    booster = getattr(model, "booster_", model) if _is_lightgbm(model) else None
+    booster = getattr(model, "booster_", model) if is_lightgbm(model) else None
     kept = getattr(booster, "pandas_categorical", None) or []
     template = space.template
     given = [c for c in template.columns if template.dtypes[c] in (nw.Categorical, nw.Enum)]
@@ -298,18 +298,18 @@ def desired_labels(model: Any, goal: Goal, name: str) -> tuple[Any, ...]:
 
 def trained_order(model: Any, name: str, space: Space) -> tuple[str, ...] | None:
     """The columns in the order the model knows them, if it says and it differs from ours."""
-    known = _column_names(model)
+    known = column_names(model)
     if known is None:
         return None
     order = tuple(known)
-    if _is_lightgbm(model):  # it writes spaces as underscores
+    if is_lightgbm(model):  # it writes spaces as underscores
         real = {column.replace(" ", "_"): column for column in space.template.columns}
         order = tuple(real.get(column, column) for column in order)
     given = space.template.columns
     absent = [column for column in order if column not in given]
     unknown = [column for column in given if column not in order]
     # One that has an input for each column isn't shown the others, and needn't know them.
-    if absent or (unknown and _column_count(model) is not None):
+    if absent or (unknown and column_count(model) is not None):
         problems = []
         if absent:
             problems.append(f"needs {listing(absent)}, which the schema doesn't name")

@@ -18,6 +18,7 @@ class Outcome(StrEnum):
     STEP_LIMIT = "step_limit"
     STALLED = "stalled"
     UNREACHABLE = "unreachable"
+    UNSURE = "unsure"
     MISSING_VALUE = "missing_value"
     INVALID_ROW = "invalid_row"
     TIMED_OUT = "timed_out"
@@ -35,6 +36,14 @@ class Path:
     """(s + 1, columns) the same rows, encoded"""
     scores: Floats
     """(s + 1,)"""
+    efforts: Floats | None = None
+    """(features,) what each change asks of the person; None where nobody weighed it"""
+    ranks: Floats | None = None
+    """(features,) the share of reference rows below the end's values; NaN where unknown"""
+    tight: bool = False
+    """whether the end is no longer a yes if its changes fall a little short"""
+    holds: float = np.nan
+    """the probability that the end holds under a retrained model; NaN where unknown"""
 
     @property
     def steps(self) -> int:
@@ -52,3 +61,8 @@ class Path:
     @property
     def distance(self) -> float:
         return float(np.linalg.norm(self.points[-1] - self.points[0]))
+
+    @property
+    def effort(self) -> float:
+        """What the path asks of the person in all; NaN where nobody weighed it."""
+        return np.nan if self.efforts is None else float(self.efforts.sum())

@@ -24,16 +24,20 @@ from stepladder.metrics import Paths, nearest_distance, summary
 from stepladder.model.goal import Goal
 from stepladder.model.scores import needed, score
 from stepladder.privacy.pay import Guarantee
+from stepladder.result.choices import amounts, chosen, levels_of
 from stepladder.result.path import Outcome, Path
 from stepladder.table import frames
 from stepladder.table.amounts import moved
 from stepladder.table.frames import Frame, Template
-from stepladder.table.space import Floats, Space
+from stepladder.table.space import Floats, Mask, Space
 
 SHOWN = 10
 """How many people a notebook shows at most."""
 
-TAKEN = ("person", "path", "step", "outcome", "score", "distance", "steps", "months")
+TAKEN = (
+    *("person", "path", "step", "outcome", "score", "distance", "steps"),
+    *("changes", "effort", "months", "holds", "tight"),
+)
 """Names of result columns; a feature with such a name is shown with an underscore after it."""
 
 
@@ -124,11 +128,14 @@ class Recourse:
 
     @cached_property
     def final(self) -> Frame:
-        """Where every path ended: person, path, outcome, score, distance, steps, raw features.
+        """Where every path ended, and what it takes to get there.
 
-        `months` is how long a path takes: as long as the slowest of its changes.
+        person, path, outcome, score, distance, steps, then `changes` (how many things it asks for),
+        `effort` (what they ask of the person), `months` (as long as the slowest of them), `holds`
+        (the probability that the end is still a yes under a retrained model, where it's known) and
+        `tight` (whether a little less would no longer be a yes), and the raw features.
         """
-        flat = self._flat
+        flat, starts = self._flat, np.repeat(self._starts, self._slots, axis=0)
         return self._frame(
             {
                 "person": self._person_of_path,
@@ -137,23 +144,26 @@ class Recourse:
                 "score": np.array([path.scores[-1] for path in flat], dtype=np.float64),
                 "distance": np.array([path.distance for path in flat], dtype=np.float64),
                 "steps": np.array([path.steps for path in flat], dtype=np.int64),
-                "months": self.space.links.months(
-                    self._ends, np.repeat(self._starts, self._slots, axis=0)
-                ),
+                "changes": self._asked.sum(axis=1),
+                "effort": np.array([path.effort for path in flat], dtype=np.float64),
+                "months": self.space.links.months(self._ends, starts),
+                "holds": np.array([path.holds for path in flat], dtype=np.float64),
+                "tight": np.array([path.tight for path in flat], dtype=bool),
             },
             self._ends,
         )
 
     @cached_property
     def changes(self) -> Frame:
-        """What each path asks for: person, path, feature, before, after.
+        """What each path asks for: person, path, feature, before, after, effort.
 
-        What follows by itself, such as a derived feature, isn't asked for, and is in `final`.
-        Values of different features share a column, so polars and PyArrow frames hold them as
-        text; a pandas frame holds them as they are.
+        The efforts of a path add up to the one in `final`. What follows by itself, such as a
+        derived feature, isn't asked for, and is in `final`. Values of different features share a
+        column, so polars and PyArrow frames hold them as text; a pandas frame holds them as they
+        are.
         """
         ends, starts = self._ends, np.repeat(self._starts, self._slots, axis=0)
-        moved = np.argwhere(self.space.links.changes(starts, ends))
+        moved = np.argwhere(self._asked)
         features = self.space.schema.features
         cells = [
             (self.space.shown(f, starts[row, f]), self.space.shown(f, ends[row, f]))
@@ -167,12 +177,13 @@ class Recourse:
             "feature": _objects([features[f].name for f in moved[:, 1]]),
             "before": _objects([before for before, _ in cells]),
             "after": _objects([after for _, after in cells]),
+            "effort": self._efforts[moved[:, 0], moved[:, 1]],
         }
         return self._plain(columns)
 
     @cached_property
     def status(self) -> Frame:
-        """One row per person: outcome, reason, and the nearest path that reaches the goal.
+        """One row per person: outcome, reason, and the easiest path that reaches the goal.
 
         Who breaks a requirement of the schema today finds it among the reasons.
         """
@@ -200,16 +211,14 @@ class Recourse:
         return [tuple(compress(texts, ~row)) for row in kept]
 
     def best_at(self, index: int) -> tuple[int | None, Outcome, str]:
-        """The nearest successful path of the person at an index, an outcome and a reason."""
-        routes = self.routes[index]
-        reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
+        """The easiest successful path of the person at an index, an outcome and a reason."""
+        routes, reached = self.routes[index], self._easiest_first(index)
         if not reached:
             nearest = max(routes, key=lambda p: float(self.goal.margin(p.scores[-1:])[0]))
             return None, nearest.outcome, nearest.reason
-        slot = min(reached, key=lambda s: self._hardship(routes[s]))
         missed = [f"path {s}: {path.reason}" for s, path in enumerate(routes) if s not in reached]
         found = f"{len(reached)} of {len(routes)} paths reach {self.goal}"
-        return slot, Outcome.REACHED, "; ".join([found, *missed])
+        return reached[0], Outcome.REACHED, "; ".join([found, *missed])
 
     def index_of(self, person: Hashable) -> int:
         """Where a person stands in the result, by what the caller's index calls them.
@@ -234,36 +243,39 @@ class Recourse:
             )
         return found[0]
 
-    def choices(self, person: Hashable) -> list[int]:
-        """The different successful paths of one person, the nearest first.
+    def choices(self, person: Hashable) -> Frame:
+        """One person's rows of `final` that really differ, the easiest first.
 
         person  the value that names them in the index of the frame they came from
 
-        Left out is a path that asks for all that a nearer one asks for, as much or more.
+        These are the easiest of their successful paths, the one of fewest changes, and each further
+        one that differs from those before: see `stepladder.result.choices`.
         """
-        return self.choices_at(self.index_of(person))
+        index = self.index_of(person)
+        rows = [index * self._slots + slot for slot in self.choices_at(index)]
+        return frames.read(self.final)[rows].to_native()
 
     def choices_at(self, index: int) -> list[int]:
-        """`choices` of the person at an index."""
-        routes, chosen = self.routes[index], list[int]()
+        """Which paths are the `choices` of the person at an index."""
+        mine = slice(index * self._slots, (index + 1) * self._slots)
+        return chosen(
+            self._easiest_first(index),
+            self._asked[mine],
+            self._amounts[mine],
+            levels_of(self.space),
+        )
+
+    def _easiest_first(self, index: int) -> list[int]:
+        """The successful paths of the person at an index.
+
+        A method that has a cost hands them over in that order; the others go by effort.
+        """
+        routes = self.routes[index]
         reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
-        moved = [self._moved(path) for path in routes]
-        ordered = np.array([feature.ordered for feature in self.space.schema.features])
-        for slot in sorted(reached, key=lambda slot: self._hardship(routes[slot])):
-            if not any(_covers(moved[slot], moved[nearer], ordered) for nearer in chosen):
-                chosen.append(slot)
-        return chosen
-
-    def _hardship(self, path: Path) -> float:
-        """A path's distance, in which what is twice as difficult is twice as far."""
-        apart = (path.points[-1] - path.points[0]) * self.space.difficulty
-        return float(np.linalg.norm(apart))
-
-    def _moved(self, path: Path) -> Floats:
-        """(features,) by how much a path changes what it sets; a gap counts as below all."""
-        start, end = path.values[0], path.values[-1]
-        asked = self.space.links.changes(start, end)
-        return np.where(asked, np.nan_to_num(end) - np.nan_to_num(start, nan=-1.0), 0.0)
+        if "cost" in self.settings:
+            return reached
+        unknown = self._flat[0].efforts is None  # in a file of an older version
+        return sorted(reached, key=lambda s: routes[s].distance if unknown else routes[s].effort)
 
     # ---- metrics --------------------------------------------------------------------------
 
@@ -295,6 +307,7 @@ class Recourse:
             steps=np.array([p.steps for p in flat], np.int64).reshape(n, k),
             changed=self.space.links.changes(starts, ends).sum(axis=1).reshape(n, k),
             nearness=self.nearness[asked],
+            effort=np.array([p.effort for p in flat], float).reshape(n, k),
         )
 
     @cached_property
@@ -348,6 +361,23 @@ class Recourse:
     def _ends(self) -> Floats:
         return _stacked([path.values[-1:] for path in self._flat], len(self.space.schema))
 
+    @cached_property
+    def _asked(self) -> Mask:
+        """(paths, features) what each path asks for"""
+        return self.space.links.changes(np.repeat(self._starts, self._slots, axis=0), self._ends)
+
+    @cached_property
+    def _amounts(self) -> Floats:
+        """(paths, features) and how much of it"""
+        return amounts(self.space, np.repeat(self._starts, self._slots, axis=0), self._ends)
+
+    @cached_property
+    def _efforts(self) -> Floats:
+        """(paths, features) and what that asks of the person; NaN where nobody weighed it"""
+        unknown = np.full(len(self.space.schema), np.nan)
+        parts = [unknown if path.efforts is None else path.efforts for path in self._flat]
+        return np.array(parts, dtype=np.float64).reshape(-1, len(unknown))
+
     @property
     def _values(self) -> Floats:
         """Every row of every path."""
@@ -390,12 +420,6 @@ def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
 
 def _stacked(parts: Sequence[Floats], width: int) -> Floats:
     return np.concatenate(parts) if parts else np.empty((0, width))
-
-
-def _covers(more: Floats, less: Floats, ordered: NDArray[np.bool_]) -> bool:
-    """Whether one change of values, (features,), holds all of another, as far or further."""
-    further = ordered & (np.sign(more) == np.sign(less)) & (np.abs(more) >= np.abs(less))
-    return bool(((less == 0) | further | (more == less)).all())
 
 
 def _objects(cells: list[Any]) -> NDArray[Any]:

@@ -16,6 +16,12 @@ Form = Callable[[float], str]
 Row = Mapping[str, Any]
 """A row of a frame of an `Audit`."""
 
+EFFORT = (
+    "Effort is what a route asks of a person: for each thing that changes a tenth, and the share "
+    "of people overtaken, or of most people's range crossed if that is more; more for what is "
+    "marked as difficult."
+)
+
 DISTANCE = (
     "Distance is how far the end of a route lies from where a person stands today, on the scale on "
     "which the method compares people."
@@ -84,6 +90,7 @@ MEASURES = {
         at=" {} have a route",
         at_form=percent,
     ),
+    "mean_effort": Wording("Mean effort", "of the easiest route, over those who have one"),
     "mean_cost": Wording("Mean distance", "of the nearest route, over those who have one"),
     "median_cost": Wording(
         "Median distance", "half of them have a nearer route, half a longer one"
@@ -95,7 +102,7 @@ MEASURES = {
 "No route" is left out: it's "have a route" the other way round.
 """
 
-SHOWN = ("success", "mean_cost", "mean_steps")
+SHOWN = ("success", "mean_effort", "mean_cost")
 """What is shown of every group."""
 
 

@@ -340,11 +340,9 @@ def _reason(outcome: Outcome, lacking: Sequence[str]) -> str:
             return ""
         case Outcome.ALREADY_POSITIVE:
             return "Nothing needs to change: this is a yes already."
-        case Outcome.MISSING_VALUE:
-            return f"No route can be worked out, since there is no value for {listed(lacking)}."
-        case Outcome.INVALID_ROW:
-            gone = listed(lacking)
-            return f"No route can be worked out, since there is no valid value for {gone}."
+        case Outcome.MISSING_VALUE | Outcome.INVALID_ROW:
+            what = "value" if outcome is Outcome.MISSING_VALUE else "valid value"
+            return f"No route can be worked out, since there is no {what} for {listed(lacking)}."
         case Outcome.TIMED_OUT:
             return (
                 "The search for a route ran out of time before it found one. There may still be "
@@ -352,6 +350,8 @@ def _reason(outcome: Outcome, lacking: Sequence[str]) -> str:
             )
         case Outcome.UNREACHABLE:
             return "No route was found among the changes that are possible here."
+        case Outcome.UNSURE:
+            return "No route was found that is likely to hold once the model is retrained."
         case Outcome.STEP_LIMIT:
             return "No route was found within the steps allowed."
         case Outcome.STALLED:

@@ -4,12 +4,20 @@ method.py         StEP: hyper-parameters, fit, recourse, walk
 planner.py        what its planners have in common
 clusters.py       partitions of the positives
 reference.py      the positives and their clusters
-default.py        the default planner, with its options: targets, then search, refine and finish
-  targets.py        the positives that a person could become
-  mixed.py          targets for people who could become none of them
-  search.py         following equation 1 toward them
-  refine.py         nearer ends: change where it earns most
-  finish.py         last touches: nothing asked twice or in vain
+default.py        the default planner: candidates, asked, chosen, laid
+  scan.py           candidates: single changes, pairs and triples
+  led.py            candidates that directions lead to
+    targets.py        the positives that a person could become
+    mixed.py          targets for people who could become none of them
+    search.py         following equation 1 toward them
+    refine.py         nearer ends: change where it earns most
+  judge.py          asked: the model, every rule, and short by the slack
+  cost.py           what counts as easy
+  chosen.py         a few that really differ
+  sizes.py          amounts as small as will do, and round
+  laid.py           ends as steps
+  blame.py          which rules keep a person from every positive
+finish.py         last touches: nothing asked twice or in vain
 published.py      the published planner: the authors' method, to the letter
 private.py        the private planners: a reference set that is bought once
   per_direction.py  or directions, each of which is paid for
@@ -17,7 +25,6 @@ private.py        the private planners: a reference set that is bought once
 why.py            why a person has no path
 """
 
-from stepladder.methods.step.default import Options
 from stepladder.methods.step.method import StEP
 
-__all__ = ["Options", "StEP"]
+__all__ = ["StEP"]

@@ -64,20 +64,28 @@ def taken_back(ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer
     Features are reset in full, the most wasteful first; then what is left shrinks toward the start.
     `weights` (columns,) say how hard each column is to change.
     """
-    ends, start = ends.copy(), feasible.start
-    waste = _waste(ends, feasible, weights, scorer)
-    order = np.argsort(-waste, axis=1, kind="stable")
-    for rank in range(int((waste > 0).sum(axis=1).max(initial=0))):
-        feature = order[:, rank]
-        paths = np.flatnonzero(waste[np.arange(len(ends)), feature] > 0)
+    ends = reset(ends, feasible, waste(ends, feasible, weights, scorer), scorer)
+    to_points = feasible.space.to_points
+    return first_on_line(to_points(feasible.start), to_points(ends), ends, feasible, scorer)
+
+
+def reset(ends: Floats, feasible: Feasible, rank: Floats, scorer: Scorer) -> Floats:
+    """Ends less what the goal doesn't need, changes undone in full from the highest rank down.
+
+    rank  (p, features); what has 0 stays
+    """
+    ends = ends.copy()
+    order = np.argsort(-rank, axis=1, kind="stable")
+    for place in range(int((rank > 0).sum(axis=1).max(initial=0))):
+        feature = order[:, place]
+        paths = np.flatnonzero(rank[np.arange(len(ends)), feature] > 0)
         trial = _reverted(ends, feasible, paths, feature[paths])
         met = accepted(feasible.take(paths), trial, scorer)
         ends[paths[met]] = trial[met]
-    to_points = feasible.space.to_points
-    return first_on_line(to_points(start), to_points(ends), ends, feasible, scorer)
+    return ends
 
 
-def _waste(ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer) -> Floats:
+def waste(ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer) -> Floats:
     """(p, features) how much distance² taking a change back saves for what it costs; 0 for none.
 
     The cost is how much nearer to missing the goal the end comes without that change alone.
@@ -87,9 +95,9 @@ def _waste(ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer) ->
     reverted = _reverted(ends, feasible, paths, features)
     cost = margins(feasible, ends, scorer)[paths]
     cost -= margins(feasible.take(paths), reverted, scorer)
-    waste = np.zeros_like(moved)
-    waste[paths, features] = moved[paths, features] ** 2 / np.maximum(cost, 1e-12)
-    return waste
+    found = np.zeros_like(moved)
+    found[paths, features] = moved[paths, features] ** 2 / np.maximum(cost, 1e-12)
+    return found
 
 
 def _reverted(

@@ -7,24 +7,33 @@ from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from stepladder.checks import finite, whole_number
 from stepladder.errors import ParameterError
 from stepladder.kernels.alpha import Alpha, Volcano
 from stepladder.methods.base import Answer, Method, Question, ReferenceTable
 from stepladder.methods.step import clusters
+from stepladder.methods.step import cost as costs
 from stepladder.methods.step.clusters import Clusterer
-from stepladder.methods.step.default import Default, Options
+from stepladder.methods.step.cost import Kind
+from stepladder.methods.step.default import Default
 from stepladder.methods.step.per_direction import PerDirection
-from stepladder.methods.step.planner import Parameters, Planner
+from stepladder.methods.step.planner import Parameters, Planner, turned_down
 from stepladder.methods.step.private import Once
 from stepladder.methods.step.published import Published
 from stepladder.methods.step.reference import Distance, Reference
+from stepladder.model.successors import Successors
 from stepladder.privacy.accountant import Budget
 from stepladder.privacy.pay import Guarantee, Pay, PayOnce, PayPerDirection, paid_by
+from stepladder.result.path import Outcome
 from stepladder.table.space import Floats
 
 if TYPE_CHECKING:
     from stepladder.methods.walk import Walk
+
+PEOPLE = 100
+"""How many people's paths tell how surely paths hold before anybody asks."""
 
 PAIRS = 2**24
 """How many (person, positive) pairs are held at a time."""
@@ -35,13 +44,18 @@ class StEP(Method):
 
     paths           how many different paths each person gets
     step_size       the length of a step, in standard deviations
-    max_steps       after how many steps a path gives up
+    max_steps       how many steps a path has at most; they're longer if need be
     alpha           how a positive's weight falls with its distance
     clusterer       None for k-means, "random", or a scikit-learn clusterer
     random_state    the seed; the same seed gives the same rows, but for private noise
-    distance        "euclidean", "mahalanobis" (whitened by the positives), or weights by feature
+    cost            what routes are chosen by: "effort" (see `stepladder.table.effort`), "distance",
+                    or a function of frames of rows before and after, which returns one cost per row
     max_changes     how many things a path may change at most
-    options         what is done beyond the paper, see `Options`
+    slack           an end is still a yes if its numbers fall this part short of what was planned;
+                    where there's no such end, one is offered all the same, and marked as tight
+    holds           with which probability an end has to hold under a retrained model; this takes
+                    successors, see `fit`
+    distance        "euclidean", "mahalanobis" (whitened by the positives), or weights by feature
     spare_clusters  how many clusters to ask for beyond `paths`, to drop those made of outliers;
                     what they hold is aimed at only for people who can reach nothing else
     privacy         sl.Budget(epsilon, delta), or a way to spend one: sl.PayOnce(budget) or
@@ -62,9 +76,11 @@ class StEP(Method):
         clusterer: Clusterer = None,
         random_state: int = 0,
         *,
-        distance: Distance = "euclidean",
+        cost: Kind = "effort",
         max_changes: int | None = None,
-        options: Options | None = None,
+        slack: float = 0.1,
+        holds: float | None = None,
+        distance: Distance = "euclidean",
         spare_clusters: int = 0,
         privacy: Budget | Pay | None = None,
     ) -> None:
@@ -72,28 +88,26 @@ class StEP(Method):
         if max_changes is not None:
             max_changes = whole_number("max_changes", max_changes, 1)
         self.max_changes = max_changes
-        self.options = Options() if options is None else options
-        if not isinstance(self.options, Options):
-            raise ParameterError(
-                f"options must be sl.Options(…) or None; got {options!r}. "
-                "For example: options=sl.Options(take_back=False)."
-            )
         parameters = _checked(
             paths, step_size, max_steps, alpha, clusterer, random_state, distance, spare_clusters
         )
+        self.cost = costs.check(cost)
+        self.slack = finite("slack", slack, least=0.0, below=1.0)
+        self.holds = None if holds is None else finite("holds", holds, above=0.0, below=1.0)
+        parameters = replace(parameters, cost=self.cost, slack=self.slack, holds=self.holds)
         self.planner = self._planner(parameters, usual_alpha=alpha is None)
         self._take(self.planner.parameters)
 
     def _planner(self, parameters: Parameters, *, usual_alpha: bool) -> Planner:
         match self.privacy:
             case PayOnce() as pay:
-                return Once(parameters, self.options, pay)
+                return Once(parameters, pay)
             case PayPerDirection() as pay:
                 if usual_alpha:
                     parameters = replace(parameters, alpha=PerDirection.USUAL_ALPHA)
-                return PerDirection(parameters, self.options, pay)
+                return PerDirection(parameters, pay)
             case _:
-                return Default(parameters, self.options)
+                return Default(parameters)
 
     def _take(self, parameters: Parameters) -> None:
         """Show the hyper-parameters as attributes."""
@@ -142,7 +156,7 @@ class StEP(Method):
     def __repr__(self) -> str:
         """Only what differs from the defaults."""
         usual = {name: p.default for name, p in signature(type(self)).parameters.items()}
-        usual |= {"alpha": _USUAL_ALPHA, "options": Options()}
+        usual |= {"alpha": _USUAL_ALPHA}
         given = ", ".join(
             f"{name}={getattr(self, name)!r}"
             for name in signature(type(self)).parameters
@@ -154,6 +168,19 @@ class StEP(Method):
 
     def learn(self, table: ReferenceTable) -> None:
         self.reference_: Reference = self.planner.learn(table)
+
+    def with_prior(self, successors: Successors, table: ReferenceTable) -> Successors:
+        """The successors, knowing how surely the paths of reference rows turned down hold.
+
+        Where nothing may be told of those, and where routes needn't hold, they know nothing.
+        """
+        if self.holds is None or self.is_private:
+            return successors
+        question = turned_down(table, PEOPLE, self.random_state, successors)
+        paths = self.planner.answer(question, self.reference_).paths
+        ends = [p.values[-1] for own in paths for p in own if p.outcome is Outcome.REACHED]
+        rows = np.array(ends).reshape(-1, table.values.shape[1])
+        return successors.with_prior(successors.votes(rows))
 
     def _disclosed(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
         if not self.is_private:

@@ -9,7 +9,7 @@ the person's own rows, which costs nothing.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -20,13 +20,14 @@ from stepladder.kernels.alpha import Unit
 from stepladder.methods.asked import accepted, could_end, margins
 from stepladder.methods.base import TOO_LATE, Answer, Question, ReferenceTable, standing
 from stepladder.methods.pace import Pace, TimeUpError
+from stepladder.methods.step import finish
 from stepladder.methods.step.bought import Held, box, held, ranges
 from stepladder.methods.step.clusters import Labels
-from stepladder.methods.step.default import Options, finished
 from stepladder.methods.step.mixed import climb, declared
 from stepladder.methods.step.private import Private
 from stepladder.methods.step.reference import Reference
 from stepladder.methods.step.search import Trail
+from stepladder.methods.steps import keeping, need_care
 from stepladder.model.goal import Goal
 from stepladder.model.scorer import Scorer, at_once
 from stepladder.privacy.mechanism import bounded, noisy_directions
@@ -61,11 +62,6 @@ class PerDirection(Private):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.options.latent:
-            raise ParameterError(
-                "Options(latent=False) can't be used with PayPerDirection, where steps would be "
-                "too small to show. Leave it on, or use sl.PayOnce(budget)."
-            )
         for name, usual in (("clusterer", None), ("distance", "euclidean")):
             if (given := getattr(self.parameters, name)) != usual:
                 raise ParameterError(
@@ -77,12 +73,7 @@ class PerDirection(Private):
     @property
     def settings(self) -> dict[str, Any]:
         public = {} if self.pay.centres is None else {"clusterer": "public centres"}
-        return {**public, "privacy": self.pay.settings, **asdict(self._affordable)}
-
-    @property
-    def _affordable(self) -> Options:
-        """The options less those that would look at the positives without paying."""
-        return replace(self.options, sharpen=False, refine=False, changeable=True, replace=False)
+        return {**public, "privacy": self.pay.settings}
 
     def learn(self, table: ReferenceTable) -> Reference:
         """Keep the positives where only noisy directions come out."""
@@ -131,8 +122,7 @@ class PerDirection(Private):
             reason = "the privacy budget is used up, so no direction was asked for"
             return [standing(scorer.space, person.start[0], score, Outcome.STALLED, reason)] * k
         with suppress(TimeUpError):
-            step_size = self.parameters.step_size
-            finished(trail, each, None, reference, scorer, self._affordable, step_size)
+            _finish(trail, each, reference, scorer, self.parameters.step_size)
         paths = []
         for c, (values, after) in enumerate(zip(trail.values, trail.scores, strict=True)):
             outcome, reason = self._ending(trail, c, bool(alone[c]), pace.expired, scorer.goal)
@@ -211,7 +201,7 @@ class PerDirection(Private):
             return
         space, tried = scorer.space, declared(scorer.space, ranges(scorer.space))
         used = np.zeros(len(space.schema), dtype=bool)
-        for path in paths if self._affordable.mix else ():
+        for path in paths:
             own = each.take(slice(path, path + 1))
             here = own.repair(own.snap(trail.latent[[path]]))
             # First by features that no path before has used, so that paths differ.
@@ -311,9 +301,7 @@ class Enquiry:
         """
         held, space = self.held, self.scorer.space
         rows = self.person.repair(held.values)
-        aimed_at = np.ones(len(rows), dtype=bool)
-        if self.planner.options.project:
-            aimed_at = self._meet_goal(rows)
+        aimed_at = self._meet_goal(rows)
         return space.to_points(rows[aimed_at])[:, space.changeable], held.clusters[aimed_at]
 
     def _meet_goal(self, rows: Floats) -> Mask:
@@ -343,6 +331,49 @@ class Enquiry:
     def heard(self, directions: Floats) -> Floats:
         """The same less the columns that don't stand out from the noise."""
         return np.where(np.abs(directions) > LOUD * self.noise, directions, 0.0)
+
+
+def _finish(
+    trail: Trail, feasible: Feasible, reference: Reference, scorer: Scorer, step_size: float
+) -> None:
+    """Pare down the paths that reached the goal, and lay all of them to keep the rules. In place.
+
+    `feasible` has the set of each path.
+    """
+    if need_care(feasible):
+        _lay_the_rest(trail, feasible, scorer)
+    done = np.flatnonzero(trail.reached)
+    if not len(done):
+        return
+    own, trails = feasible.take(done), [trail.values[path].copy() for path in done]
+    ends = finish.shortened(trail, np.array([rows[-1] for rows in trails]), done, feasible, scorer)
+    ends = finish.taken_back(ends, own, reference.weights, scorer)
+    for rows, end in zip(trails, ends, strict=True):
+        rows[-1] = end
+    trails = finish.laid(trails, ends, scorer.space, step_size)
+    if need_care(own):
+        trails = keeping(own, trails)
+        gone = np.array([len(rows) < 2 for rows in trails])
+        trail.reached[done[gone]], trail.stalled[done[gone]] = False, True
+        for path in done[gone]:
+            trail.values[path], trail.scores[path] = trail.values[path][:1], trail.scores[path][:1]
+        done, trails = done[~gone], [rows for rows in trails if len(rows) > 1]
+    if trails:
+        finish.replay(trail, done, trails, feasible, scorer)
+
+
+def _lay_the_rest(trail: Trail, feasible: Feasible, scorer: Scorer) -> None:
+    """Lay the paths that fell short of the goal as steps that keep the rules, too. In place."""
+    short = np.flatnonzero(~trail.reached & (trail.steps > 0))
+    if not len(short):
+        return
+    trails = keeping(feasible.take(short), [trail.values[path] for path in short])
+    for path, rows in zip(short, trails, strict=True):
+        trail.values[path], trail.scores[path] = rows, trail.scores[path][: len(rows)]
+    moved = np.array([len(rows) > 1 for rows in trails])
+    rest = [rows for rows in trails if len(rows) > 1]
+    if rest:
+        finish.replay(trail, short[moved], rest, feasible, scorer)
 
 
 def _refuse_functions(space: Space) -> None:

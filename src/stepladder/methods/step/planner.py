@@ -18,8 +18,11 @@ from stepladder.kernels.alpha import Alpha
 from stepladder.methods.base import Answer, Question, ReferenceTable
 from stepladder.methods.pace import Pace
 from stepladder.methods.step.clusters import Clusterer, finds_own_number, partition
+from stepladder.methods.step.cost import Kind
 from stepladder.methods.step.reference import Distance, Reference, norm_of, without_outlying
+from stepladder.model.successors import Successors
 from stepladder.privacy.pay import Guarantee
+from stepladder.result.path import Path
 from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Space
 
@@ -39,6 +42,15 @@ class Parameters:
     random_state: int
     distance: Distance
     spare_clusters: int
+    cost: Kind = "effort"
+    slack: float = 0.1
+    holds: float | None = None
+
+    @property
+    def advice(self) -> dict[str, Any]:
+        """What routes are chosen by, as results echo it."""
+        cost = self.cost if isinstance(self.cost, str) else getattr(self.cost, "__name__", "own")
+        return {"cost": cost, "slack": self.slack, "holds": self.holds}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -79,7 +91,7 @@ class Planner(ABC):
 
     @abstractmethod
     def answer(self, question: Question, reference: Reference) -> Answer:
-        """The paths of n people, one to each cluster."""
+        """The paths of n people, `slots` for each."""
 
     def learn(self, table: ReferenceTable) -> Reference:
         """Cluster the positives."""
@@ -116,21 +128,32 @@ class Planner(ABC):
 
         Path lengths are taken from reference rows that are turned down.
         """
-        turned_down = np.flatnonzero(~table.accepted)
-        if not len(turned_down):
+        if table.accepted.all():
             raise ParameterError(
                 "spare_clusters needs reference rows that are turned down, to see how long the "
                 "paths to each cluster are; the model accepts all of them. Use spare_clusters=0."
             )
-        random = np.random.default_rng(self.parameters.random_state)
-        chosen = turned_down[random.permutation(len(turned_down))[:SAMPLE]]
-        question = Question(
-            Feasible.around(table.space, table.values[chosen]),
-            table.scores[chosen],
-            table.scorer,
-            Pace(len(chosen), progress=False, time_budget=None),
-            twins=np.zeros(len(chosen), dtype=np.intp),
-        )
+        question = turned_down(table, SAMPLE, self.parameters.random_state)
         return without_outlying(
-            reference, self.answer(question, reference).paths, self.parameters.paths
+            reference, self.to_clusters(question, reference), self.parameters.paths
         )
+
+    def to_clusters(self, question: Question, reference: Reference) -> list[list[Path]]:
+        """The paths of n people, one to each cluster."""
+        return self.answer(question, reference).paths
+
+
+def turned_down(
+    table: ReferenceTable, count: int, random_state: int, successors: Successors | None = None
+) -> Question:
+    """What some reference rows that are turned down would ask."""
+    rows = np.flatnonzero(~table.accepted)
+    chosen = rows[np.random.default_rng(random_state).permutation(len(rows))[:count]]
+    return Question(
+        Feasible.around(table.space, table.values[chosen], policy=table.scorer.policy),
+        table.scores[chosen],
+        table.scorer,
+        Pace(len(chosen), progress=False, time_budget=None),
+        twins=np.zeros(len(chosen), dtype=np.intp),
+        successors=successors,
+    )

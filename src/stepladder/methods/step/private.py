@@ -6,7 +6,7 @@ per direction, each step of a person is a query of its own: see `per_direction.p
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +14,12 @@ import numpy as np
 from stepladder.errors import ParameterError
 from stepladder.methods.base import Answer, Question, ReferenceTable
 from stepladder.methods.step.bought import bought, ranges
-from stepladder.methods.step.default import Default, Options
+from stepladder.methods.step.default import Default
 from stepladder.methods.step.planner import Planner
 from stepladder.methods.step.reference import Reference
 from stepladder.privacy.mechanism import bounded
 from stepladder.privacy.pay import Guarantee, Pay, PayOnce
+from stepladder.table.effort import Effort
 from stepladder.table.space import Floats, Space
 
 
@@ -28,7 +29,6 @@ class Private(Planner):
 
     is_private: ClassVar[bool] = True
 
-    options: Options
     pay: Pay
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class Private(Planner):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"privacy": self.pay.settings, **asdict(self.options)}
+        return {"privacy": self.pay.settings}
 
     def guarantee(self, reference: Reference, releases: int) -> Guarantee | None:
         budget = self.pay.budget
@@ -64,6 +64,10 @@ class Once(Private):
 
     pay: PayOnce
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings, **self.parameters.advice}
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.pay.rows < self.parameters.paths:
@@ -80,7 +84,8 @@ class Once(Private):
         random = np.random.default_rng(seed)
         self.reference(random.uniform(low, high, (self.pay.rows, len(low))), space)
         rows = bought(self.pay, table.values[table.positive], table.scorer, seed)
-        return replace(self.reference(rows, space), ranges=ranges(space))
+        reference = replace(self.reference(rows, space), ranges=ranges(space))
+        return self._default.advised(reference, rows, Effort.declared(space))
 
     def reference(self, found: Floats, space: Space) -> Reference:
         return self._default.reference(found, space)
@@ -90,4 +95,4 @@ class Once(Private):
 
     @property
     def _default(self) -> Default:
-        return Default(self.parameters, self.options)
+        return Default(self.parameters)

@@ -20,8 +20,21 @@ from stepladder.table.space import Floats, Mask, Space
 
 if TYPE_CHECKING:
     from stepladder.methods.step.bought import Held
+    from stepladder.methods.step.cost import Cost
+    from stepladder.methods.step.scan import Scanned
 
 Distance = Literal["euclidean", "mahalanobis"] | Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What the default planner goes by beside the positives."""
+
+    scanned: Scanned
+    """the values that are tried for everybody"""
+    more: Scanned
+    """and for people to whom those are no help"""
+    cost: Cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +58,7 @@ class Reference:
     up: then values beyond those of the rows are worth a try too"""
     held: Held | None = None
     """the real positives, where only noisy sums may be asked about them"""
+    advice: Advice | None = None
 
     @cached_property
     def prepared(self) -> list[Positives]:

@@ -66,13 +66,11 @@ class Trail:
 
 @dataclass(frozen=True)
 class Search:
-    """How the default method follows directions; see `Options` for what the settings mean."""
+    """How the default method follows directions."""
 
     alpha: Alpha
     step_size: float
     max_steps: int
-    latent: bool
-    sharpen: bool
 
     def follow(
         self,
@@ -119,9 +117,6 @@ class Search:
             scored.append(after)
             trail.before[going], trail.latent[going] = trail.latent[going], ahead
             trail.reached[going] = scorer.met(after) & kept & could_end(own, seen)
-            if not self.latent:
-                trail.latent[going] = space.to_points(seen)
-                arrived |= (seen == shown[going]).all(axis=1)
             shown[going] = seen
             self._sharpen(
                 trail, going, arrived, home, targets, valid, sharpness, settled, reference
@@ -169,10 +164,7 @@ class Search:
         """Arrived without being accepted: double α's degree, or settle on the nearest target."""
         columns, norm = reference.columns, reference.norm
         short = arrived & ~trail.reached[going]
-        if not self.sharpen:
-            trail.stalled[going[short]] = True
-            return
-        # A target taken on trust can turn out to be refused; then it's no target.
+        # A model may refuse what it accepted before; then it's no target.
         refused = going[short & home]
         valid[refused, settled[refused]] = False
         settled[refused] = -1

@@ -66,32 +66,28 @@ def reachable(
     reference: Reference,
     scorer: Scorer,
     pace: Pace,
-    *,
-    ask: bool,
-    patient: bool,
 ) -> Targets:
     """The targets of n people's k paths, as n · k rows, person by person.
 
-    Without `ask`, the nearest projected positives are taken on trust. Unless `patient`, a path
-    with nothing near is left without, for others to `share` with it.
+    A path with nothing near is left without, for others to `share` with it.
     """
     n, k = len(feasible), reference.slots
-    screening = Screening(feasible, reference, scorer if ask else None)
+    screening = Screening(feasible, reference, scorer)
     with suppress(TimeUpError):
-        counts = screening.run(reference.members, np.ones((n, k), dtype=bool), patient, pace)
+        counts = screening.run(reference.members, np.ones((n, k), dtype=bool), pace)
         # Whoever finds nothing in any cluster may still become a positive that is in none.
         lost = np.asarray(counts.sum(axis=1) == 0)
         if lost.any() and len(reference.strays):
             nothing = reference.strays[:0]
             members = [reference.strays, *[nothing] * (k - 1)]
-            screening.run(members, np.repeat(lost[:, None], k, axis=1), patient, pace)
+            screening.run(members, np.repeat(lost[:, None], k, axis=1), pace)
     return screening.targets()
 
 
 class Screening:
     """The asking for n people: what has been asked and found so far."""
 
-    def __init__(self, feasible: Feasible, reference: Reference, scorer: Scorer | None) -> None:
+    def __init__(self, feasible: Feasible, reference: Reference, scorer: Scorer) -> None:
         self.feasible, self.reference, self.scorer = feasible, reference, scorer
         self.paths: list[Indices] = []
         self.positives: list[Indices] = []
@@ -100,9 +96,7 @@ class Screening:
         first, self.profile = profiles(feasible)
         self.known = np.full((len(first), len(reference.values)), UNASKED, dtype=np.int8)
 
-    def run(
-        self, members: list[Indices], wanted: Mask, patient: bool, pace: Pace
-    ) -> NDArray[np.int64]:
+    def run(self, members: list[Indices], wanted: Mask, pace: Pace) -> NDArray[np.int64]:
         """Ask about the members of each path's cluster for the paths `wanted` (n, k).
 
         Returns how many targets each path has got (n, k).
@@ -114,14 +108,13 @@ class Screening:
         block = FIRST
         while undecided.any() and not pace.expired:
             path, positive = self._next_block(undecided, members, block)
-            if self.scorer is not None:
-                met = self._meets_goal(path // k, positive, self.scorer)
-                path, positive = path[met], positive[met]
+            met = self._meets_goal(path // k, positive)
+            path, positive = path[met], positive[met]
             self.paths.append(path)
             self.positives.append(positive)
             counts += np.bincount(path, minlength=n * k).reshape(n, k)
             undecided = undecided & (sizes > block) & (counts < ENOUGH)
-            if block >= PATIENCE and not patient:
+            if block >= PATIENCE:
                 found = self.targets()
                 for i in np.flatnonzero((undecided & (counts == 0)).any(axis=1)):
                     if _different(found, slice(i * k, i * k + k)) >= k:
@@ -152,7 +145,7 @@ class Screening:
             positives.append(chosen[fresh])
         return np.concatenate(paths), np.concatenate(positives)
 
-    def _meets_goal(self, people: Indices, positives: Indices, scorer: Scorer) -> Mask:
+    def _meets_goal(self, people: Indices, positives: Indices) -> Mask:
         """Whether each positive still meets the goal once it's projected onto that person's set."""
         profile, count = self.profile[people], self.known.shape[1]
         fresh = np.flatnonzero(self.known[profile, positives] == UNASKED)
@@ -163,7 +156,7 @@ class Screening:
             rows = self.reference.settled(own, positives[part])
             mend = _worth_mending(own, rows, people[part], part)
             rows[mend] = own.take(mend).repair(rows[mend])
-            met = accepted(own, rows, scorer)
+            met = accepted(own, rows, self.scorer)
             self.known.flat[cells[start : start + AT_ONCE]] = met
         return np.asarray(self.known[profile, positives] == 1)
 

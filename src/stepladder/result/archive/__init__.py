@@ -5,6 +5,8 @@ Parquet and JSON hold the same:
 - what holds for the whole run: the schema and its geometry, the goal, the method's settings;
 - every row of every path: whose, of which path, which step, the raw features and the score; and how
   that path ended. A point is there only where it isn't the row's own, as the published method's;
+- of every path, once, what it asks of the person (`efforts`), how the end's values rank among the
+  reference rows (`ranks`), and how sure it is (`tight`, `holds`);
 - what is known in the end: how many people, what was asked and dropped, what was spent.
 
 Parquet has one row for each row of a path, and the rest as metadata. JSON is one object: `run`,
@@ -20,7 +22,7 @@ from pathlib import Path as File
 
 from stepladder.errors import ResultError
 from stepladder.files import replacing
-from stepladder.result.archive.content import FORMAT, to_result
+from stepladder.result.archive.content import AFTER, FORMAT, to_result
 from stepladder.result.archive.json_file import JsonWriter, read_json
 from stepladder.result.archive.parquet_file import ParquetWriter, read_parquet
 from stepladder.result.archive.writer import Writer
@@ -54,7 +56,7 @@ def load(path: str | File) -> Recourse:
     try:
         content = (read_json if file.suffix.lower() == ".json" else read_parquet)(file)
         found = content.run["format"]
-        if found == FORMAT:
+        if found in AFTER:
             return to_result(content)
     except (
         *(AttributeError, LookupError, OSError, TypeError, ValueError),

@@ -19,11 +19,17 @@ from stepladder.table.frames import Frame
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Space
 
-FORMAT = 2
+FORMAT = 3
 """The version of the files written here."""
 
-BEFORE, AFTER = ("person", "path", "step"), ("score", "outcome", "reason", "nearness", "point")
-"""The columns of a file before and after the features."""
+BEFORE = ("person", "path", "step")
+"""The columns of a file before the features."""
+
+UNWEIGHED = ("score", "outcome", "reason", "nearness", "point")
+"""Those after them in format 2, which doesn't know of effort and is still read."""
+
+AFTER = {2: UNWEIGHED, FORMAT: (*UNWEIGHED, "efforts", "ranks", "tight", "holds")}
+"""The same by format."""
 
 
 def facts(result: Recourse) -> dict[str, Any]:
@@ -46,9 +52,9 @@ def facts(result: Recourse) -> dict[str, Any]:
     }
 
 
-def file_names(columns: Sequence[str]) -> list[str]:
+def file_names(columns: Sequence[str], version: int = FORMAT) -> list[str]:
     """What the features' columns are called in a file, which has some of its own."""
-    return [free_name(name, columns, (*BEFORE, *AFTER)) for name in columns]
+    return [free_name(name, columns, (*BEFORE, *AFTER.get(version, ()))) for name in columns]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +79,13 @@ class Content:
     """(r,)"""
     points: Sequence[Sequence[float | None] | None]
     """(r) those that aren't the row's own"""
+    efforts: Sequence[Sequence[float | None] | None]
+    """(p) of each path (features), where they are known"""
+    ranks: Sequence[Sequence[float | None] | None]
+    """(p) the same"""
+    tight: Sequence[bool]
+    holds: Floats
+    """(p,)"""
 
 
 def to_result(content: Content) -> Recourse:
@@ -86,12 +99,19 @@ def to_result(content: Content) -> Recourse:
         if own is not None:
             points[row] = own
     flat, ends = [], content.lengths.cumsum()
-    for outcome, reason, length, end in zip(
-        content.outcomes, content.reasons, content.lengths, ends, strict=True
+    for p, (outcome, reason, length, end) in enumerate(
+        zip(content.outcomes, content.reasons, content.lengths, ends, strict=True)
     ):
         part = slice(end - length, end)
-        path = Path(Outcome(outcome), reason, values[part], points[part], content.scores[part])
-        flat.append(path)
+        flat.append(
+            Path(
+                *(Outcome(outcome), reason, values[part], points[part], content.scores[part]),
+                efforts=_of_features(space, content.efforts[p]),
+                ranks=_of_features(space, content.ranks[p]),
+                tight=bool(content.tight[p]),
+                holds=float(content.holds[p]),
+            )
+        )
     count = len(flat) // max(len(people), 1)
     in_order = np.array_equal(content.slots, np.tile(np.arange(count), len(people)))
     complete = content.lengths.all() and content.lengths.sum() == len(values)
@@ -114,6 +134,16 @@ def to_result(content: Content) -> Recourse:
     # The positives aren't saved; what they gave is.
     result.__dict__["nearness"] = content.nearness.reshape(len(people), max(count, 1))
     return result
+
+
+def _of_features(space: Space, numbers: Sequence[float | None] | None) -> Floats | None:
+    """What a file holds of a path feature by feature; None in it is NaN."""
+    if numbers is None:
+        return None
+    values = np.array(numbers, dtype=np.float64)
+    if values.shape != (len(space.schema),):
+        raise ValueError(f"{len(values)} numbers of {len(space.schema)} features")
+    return values
 
 
 def encoded(space: Space, values: Floats) -> Floats:

@@ -34,6 +34,10 @@ class JsonWriter(Writer):
                     "outcome": path.outcome.value,
                     "reason": path.reason,
                     "nearness": number(result.nearness[i, k]),
+                    "efforts": _numbers(path.efforts),
+                    "ranks": _numbers(path.ranks),
+                    "tight": path.tight,
+                    "holds": number(path.holds),
                     "rows": _json_rows(result, path, names, points),
                 }
                 for k, path in enumerate(routes)
@@ -54,7 +58,7 @@ def _json_rows(
         row = {name: cells[c] for name, c in zip(names, result.template.columns, strict=True)}
         row = {"step": step, **row, "score": number(score)}
         if (point := next(points)) is not None:
-            row["point"] = [number(value) for value in point]
+            row["point"] = _numbers(point)
         rows.append(row)
     return rows
 
@@ -77,13 +81,17 @@ def number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
+def _numbers(values: Floats | None) -> list[float | None] | None:
+    return None if values is None else [number(value) for value in values]
+
+
 def read_json(file: File) -> Content:
     content = json.loads(file.read_text(encoding="utf-8"))
     run, people = content["run"], content["people"]
     paths = [path for person in people for path in person["paths"]]
     rows = [row for path in paths for row in path["rows"]]
     columns = run["columns"]
-    names = file_names(columns)
+    names = file_names(columns, run["format"])
     return Content(
         run=run,
         totals=content["totals"],
@@ -96,4 +104,8 @@ def read_json(file: File) -> Content:
         rows=pd.DataFrame([[row[name] for name in names] for row in rows], columns=columns),
         scores=np.array([row["score"] for row in rows], dtype=np.float64),
         points=[row.get("point") for row in rows],
+        efforts=[path.get("efforts") for path in paths],  # a file of the format before has none
+        ranks=[path.get("ranks") for path in paths],
+        tight=[path.get("tight", False) for path in paths],
+        holds=np.array([path.get("holds") for path in paths], dtype=np.float64),
     )

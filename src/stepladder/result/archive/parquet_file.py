@@ -17,7 +17,7 @@ from stepladder.result.archive.writer import Writer, own_points, to_json
 from stepladder.result.path import Path
 from stepladder.result.recourse import Recourse
 from stepladder.table.feature import Categorical, Numeric
-from stepladder.table.space import Space
+from stepladder.table.space import Floats, Space
 
 RUN, TOTALS = b"stepladder.run", b"stepladder.totals"
 """Where Parquet holds what isn't a row."""
@@ -54,6 +54,13 @@ def _arrow_table(result: Recourse) -> Any:
     def of_paths(cells: Any, kind: Any) -> Any:
         return pyarrow.array(cells, kind).take(np.repeat(np.arange(len(flat)), lengths))
 
+    def once(cells: Sequence[Floats | None]) -> Any:
+        """What is long and the same in all rows of a path stands in the first of them."""
+        kind = pyarrow.list_(pyarrow.float64())
+        firsts = np.full(lengths.sum(), len(flat))
+        firsts[lengths.cumsum() - lengths] = np.arange(len(flat))
+        return pyarrow.array([*cells, None], kind).take(firsts)
+
     table = {
         "person": _arrow_labels(result.people).take(whose),
         "path": slots,
@@ -67,6 +74,10 @@ def _arrow_table(result: Recourse) -> Any:
         "reason": of_paths([path.reason for path in flat], pyarrow.string()),
         "nearness": of_paths(result.nearness.ravel()[: len(flat)], pyarrow.float64()),
         "point": pyarrow.array(own_points(result), pyarrow.list_(pyarrow.float64())),
+        "efforts": once([path.efforts for path in flat]),
+        "ranks": once([path.ranks for path in flat]),
+        "tight": of_paths([path.tight for path in flat], pyarrow.bool_()),
+        "holds": of_paths([path.holds for path in flat], pyarrow.float64()),
     }
     return pyarrow.table(table)
 
@@ -117,6 +128,8 @@ def read_parquet(file: File) -> Content:
     labels = run["labels"]
     if labels["quoted"]:
         people = to_labels([json.loads(label) for label in people], labels["dtype"])
+    weighed = "efforts" in table.column_names[first + len(columns) :]
+    unknown = [None] * len(starts)  # in a file of the format before
     return Content(
         run=run,
         totals=totals,
@@ -129,4 +142,8 @@ def read_parquet(file: File) -> Content:
         rows=table.select(range(first, first + len(columns))).rename_columns(columns),
         scores=table["score"].to_numpy(),
         points=table["point"].to_pylist(),
+        efforts=ends["efforts"].to_pylist() if weighed else unknown,
+        ranks=ends["ranks"].to_pylist() if weighed else unknown,
+        tight=ends["tight"].to_pylist() if weighed else [False] * len(starts),
+        holds=ends["holds"].to_numpy() if weighed else np.full(len(starts), np.nan),
     )

@@ -1,0 +1,180 @@
+"""Candidates, and what becomes of them when they're asked about, for a few people at a time.
+
+Single changes first, then pairs of them. For people without two routes neither of which holds the
+other: more values, triples, everything that helps but for what does so alone, and the ends that
+directions lead to. Where routes have to hold under retrained models, all this is done again with a
+higher score in view, for people to whom it gave too few that do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepladder.methods.base import Question
+from stepladder.methods.step import scan, sizes
+from stepladder.methods.step.judge import Ends, Indices, Judge
+from stepladder.methods.step.led import candidates, led, pared
+from stepladder.methods.step.reference import Advice, Reference
+from stepladder.methods.step.scan import Fronts
+from stepladder.methods.step.search import Search
+from stepladder.table.space import Floats, Mask
+
+PROMISING, OF_A_SET = 24, 3
+"""How many of a person's candidates are asked about short of their amounts, and of a set."""
+
+AIMS = (0.65, 0.8, 0.9, 0.96)
+"""The scores that are aimed at, one after the other, where routes have to hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What gets a yes: with slack and as surely as it has to hold, less surely, or tight."""
+
+    good: Ends
+    unsure: Ends
+    tight: Ends
+
+    def plus(self, other: Found) -> Found:
+        return Found(
+            self.good.plus(other.good),
+            self.unsure.plus(other.unsure),
+            self.tight.plus(other.tight),
+        )
+
+    def of(self, people: Indices) -> Found:
+        """The same where person i is the one at `people[i]`."""
+        return Found(self.good.of(people), self.unsure.of(people), self.tight.of(people))
+
+
+def gathered(judge: Judge, question: Question, reference: Reference, search: Search) -> Found:
+    """What n people could be offered."""
+    found = Gathering(judge, question, reference, search).found()
+    goal = judge.scorer.goal
+    if judge.holds is None or goal.is_range:
+        return found
+    for aim in AIMS:
+        short = np.setdiff1d(np.arange(len(judge.feasible)), found.good.person)
+        if aim > goal.threshold and len(short):
+            beyond = aim - goal.threshold
+            part = (judge.take(short), question.take(short), reference, search, beyond)
+            found = found.plus(Gathering(*part).found().of(short))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Gathering:
+    """One search for candidates, with a score in view that lies `beyond` the goal."""
+
+    judge: Judge
+    question: Question
+    reference: Reference
+    search: Search
+    beyond: float = 0.0
+
+    @property
+    def advice(self) -> Advice:
+        advice = self.reference.advice
+        assert advice is not None
+        return advice
+
+    def found(self) -> Found:
+        """What all people could be offered."""
+        judge, everyone = self.judge, np.arange(len(self.judge.feasible))
+        goal = judge.scorer.goal
+        today = scan.worth(goal, goal.margin(self.question.scores))
+        need = scan.worth(goal, np.array(self.beyond)) - today
+        need /= 1 - judge.slack
+        ones = scan.singles(judge, self.advice.scanned)
+        found = self._asked(ones)
+        found = found.plus(self._sets(Fronts.of(ones, judge, today), need, 2, everyone))
+        short = _short_of_two(found.good, judge)
+        if len(short):
+            wide = scan.singles(judge.take(short), self.advice.more).of(short)
+            found = found.plus(self._asked(wide))
+            fronts = Fronts.of(ones.plus(wide), judge, today, _enough_alone(found.good, judge))
+            for size in (2, 3):
+                found = found.plus(self._sets(fronts, need, size, short))
+            found = found.plus(self._everything(fronts, _short_of_two(found.good, judge)))
+        if judge.cost.kind == "distance":
+            return found.plus(self._led(everyone))
+        short = _short_of_two(found.good, judge)
+        return found.plus(self._led(short)) if len(short) else found
+
+    def _sets(self, fronts: Fronts, need: Floats, size: int, people: Indices) -> Found:
+        """What pairs or triples of changes lead some people to."""
+        some = Fronts(*(side[people] for side in (fronts.values, fronts.gain, fronts.cost)))
+        start = self.judge.feasible.start[people]
+        person, rows = scan.combined(some, size, need[people], start)
+        return self._asked(self.judge.ends(people[person], rows))
+
+    def _everything(self, fronts: Fronts, people: Indices) -> Found:
+        """What some people need of everything that helps, but for what does so alone."""
+        rows = scan.everything(fronts, self.judge.feasible.start)[people]
+        tried = self.judge.ends(people, rows)
+        yes = tried.take(tried.beyond >= 0)
+        return self._asked(pared(yes.person, yes.rows, self.judge))
+
+    def _led(self, people: Indices) -> Found:
+        """What directions lead some people to."""
+        leading = led(self.question, people, self.reference, self.search)
+        ends = candidates(leading, self.judge.take(people), self.reference)
+        return self._asked(ends.of(people))
+
+    def _asked(self, tried: Ends) -> Found:
+        """The most promising candidates; one that is tight is also tried a little larger."""
+        judge = self.judge
+        yes = tried.take(tried.beyond >= self.beyond)
+        yes = yes.take(_promising(yes, judge))
+        calm = judge.calm(yes.person, yes.rows)
+        tight, yes = yes.take(~calm), yes.take(calm)
+        if judge.slack and len(tight):
+            yes = yes.plus(sizes.larger(judge, tight, (1 / (1 - judge.slack),)))
+        sure = judge.sure(yes.rows)
+        return Found(yes.take(sure), yes.take(~sure), tight)
+
+
+# ---- which of them ----------------------------------------------------------------------------
+
+
+def _promising(ends: Ends, judge: Judge) -> Indices:
+    """Each person's cheapest ends: the first of each set of features, then the second, …"""
+    rank = _rank_in_set(ends, judge)
+    few = np.flatnonzero(rank < OF_A_SET)
+    order = few[np.lexsort((ends.cost[few], rank[few], ends.person[few]))]
+    place = np.arange(len(order)) - np.searchsorted(ends.person[order], ends.person[order])
+    return np.sort(order[place < PROMISING])
+
+
+def _rank_in_set(ends: Ends, judge: Judge) -> Indices:
+    """(c,) how many of a person's ends with the same features cost less."""
+    sets = judge.feasible.take(ends.person).changes(ends.rows)
+    keyed = np.column_stack([ends.person, np.packbits(sets, axis=1)])
+    _, which = np.unique(keyed, axis=0, return_inverse=True)
+    which = which.reshape(-1)  # NumPy 2.0 gives it an extra axis
+    order = np.lexsort((ends.cost, which))
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order)) - np.searchsorted(which[order], which[order])
+    return rank
+
+
+def _short_of_two(ends: Ends, judge: Judge) -> Indices:
+    """The people who don't have two ends each of which holds no other's set of features."""
+    sets = judge.feasible.take(ends.person).changes(ends.rows)
+    short = []
+    for person in range(len(judge.feasible)):
+        mine = np.unique(sets[ends.person == person], axis=0)
+        holds = (mine[:, None] >= mine[None]).all(axis=2)  # each holds itself
+        if (holds.sum(axis=1) == 1).sum() < 2:
+            short.append(person)
+    return np.array(short, dtype=np.intp)
+
+
+def _enough_alone(ends: Ends, judge: Judge) -> Mask:
+    """(n, features) which changes are enough by themselves."""
+    changes = judge.feasible.take(ends.person).changes(ends.rows)
+    alone = np.flatnonzero(changes.sum(axis=1) == 1)
+    enough = np.zeros(judge.feasible.start.shape, dtype=bool)
+    enough[ends.person[alone], changes[alone].argmax(axis=1)] = True
+    return enough

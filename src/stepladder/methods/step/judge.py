@@ -1,0 +1,164 @@
+"""What candidates are judged by: rules, the model, whether a yes has some slack, and holds.
+
+A yes has slack if it's still one when its numbers fall a little short of what was planned, each
+alone and all together: what follows from them is worked out anew, and levels are there in full.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stepladder.methods.asked import margins
+from stepladder.methods.step.cost import Cost
+from stepladder.model.scorer import Scorer
+from stepladder.model.successors import Successors
+from stepladder.table.feasible import Feasible
+from stepladder.table.feature import Numeric
+from stepladder.table.space import Floats, Mask, Space
+
+Indices = NDArray[np.intp]
+
+NOTICED = 0.05
+"""How many standard deviations a number has to move for a person to notice."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """Rows (c, features) that people's candidates lead to, and whose each is."""
+
+    person: Indices
+    rows: Floats
+    beyond: Floats
+    """(c,) how far past the goal the model sees them; minus infinity where a rule is broken"""
+    cost: Floats
+    """(c,)"""
+
+    def __len__(self) -> int:
+        return len(self.person)
+
+    def take(self, which: Indices | Mask) -> Ends:
+        return Ends(self.person[which], self.rows[which], self.beyond[which], self.cost[which])
+
+    def of(self, people: Indices) -> Ends:
+        """The same where person i is the one at `people[i]`."""
+        return replace(self, person=people[self.person])
+
+    def first(self) -> Ends:
+        """Without those that a person has twice."""
+        keyed = pd.DataFrame(np.column_stack([self.person, self.rows]))
+        return self.take(~keyed.duplicated().to_numpy())
+
+    def plus(self, *others: Ends) -> Ends:
+        every = (self, *others)
+        return Ends(
+            np.concatenate([ends.person for ends in every]),
+            np.concatenate([ends.rows for ends in every]),
+            np.concatenate([ends.beyond for ends in every]),
+            np.concatenate([ends.cost for ends in every]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Who asks, of which model, and what counts as easy: candidates are judged by it."""
+
+    feasible: Feasible
+    scorer: Scorer
+    cost: Cost
+    slack: float
+    holds: float | None = None
+    successors: Successors | None = None
+
+    def take(self, people: Indices) -> Judge:
+        """The same for some of the people."""
+        return replace(self, feasible=self.feasible.take(people))
+
+    @property
+    def space(self) -> Space:
+        return self.feasible.space
+
+    def ends(self, person: Indices, rows: Floats) -> Ends:
+        """Candidates once they're asked about; what changes nothing, or comes twice, goes."""
+        own = self.feasible.take(person)
+        rows = own.repair(rows)
+        keyed = pd.DataFrame(np.column_stack([person, rows]))
+        kept = np.flatnonzero(own.changes(rows).any(axis=1) & ~keyed.duplicated().to_numpy())
+        own, rows = own.take(kept), rows[kept]
+        beyond = margins(own, rows, self.scorer)
+        return Ends(person[kept], rows, beyond, self.cost.of(own, rows))
+
+    def nothing(self) -> Ends:
+        """No candidates."""
+        none = np.empty(0)
+        return Ends(none.astype(np.intp), self.feasible.start[:0], none, none)
+
+    def calm(self, person: Indices, rows: Floats) -> Mask:
+        """(c,) which rows that get a yes still get one where they fall short."""
+        calm = np.ones(len(rows), dtype=bool)
+        if self.slack > 0 and len(rows):
+            own = self.feasible.take(person)
+            which, tried = _short(own, rows, self.slack)
+            own = own.take(which)
+            yes = own.workable(tried) & own.passes(tried)
+            yes[yes] = self.scorer.met(self.scorer.score(tried[yes]))
+            np.logical_and.at(calm, which, yes)
+        return calm
+
+    def yes(self, person: Indices, rows: Floats) -> tuple[Mask, Floats]:
+        """(c,) which settled rows get a yes with slack that holds, and how far past the goal."""
+        beyond = margins(self.feasible.take(person), rows, self.scorer)
+        met = beyond >= 0
+        met[met] = self.calm(person[met], rows[met])
+        met[met] = self.sure(rows[met])
+        return met, beyond
+
+    def sure(self, rows: Floats) -> Mask:
+        """(c,) which rows hold as surely as is asked for."""
+        if self.holds is None or self.successors is None:
+            return np.ones(len(rows), dtype=bool)
+        return self.successors.sure(rows, self.holds)
+
+    def trifles(self, person: Indices, rows: Floats) -> Mask:
+        """(c, features) which numbers move by less than a person would notice."""
+        own = self.feasible.take(person)
+        moved = np.abs(rows - own.start)
+        return np.asarray(own.changes(rows) & (moved < noticed(self.space) * (1 - 1e-9)))
+
+
+def noticed(space: Space) -> Floats:
+    """(features,) the least change that somebody would notice; 0 for a level."""
+    least = np.zeros(len(space.schema))
+    for f in np.flatnonzero(numbers(space)):
+        least[f] = NOTICED * space.scale[space.slices[space.schema.names[f]].start]
+    return least
+
+
+def numbers(space: Space) -> Mask:
+    """(features,) which changes have an amount that may fall short: numbers that a plan sets."""
+    return np.array([isinstance(f, Numeric) and f.chosen for f in space.schema.features])
+
+
+def amounts(own: Feasible, rows: Floats) -> Mask:
+    """(c, features) which numbers rows change, but for gaps that they fill."""
+    return np.asarray(own.changes(rows) & numbers(own.space) & ~np.isnan(own.start))
+
+
+def _short(own: Feasible, rows: Floats, slack: float) -> tuple[Indices, Floats]:
+    """Rows with each number alone, and with all of them, short by the slack; and which each is of.
+
+    Values in between may be none that would be asked for, but are such as columns can hold: falling
+    a tenth short of four whole things is no thing short.
+    """
+    moved = amounts(own, rows)
+    of, feature = np.nonzero(moved)
+    back = own.space.grid.held(rows - slack * np.where(moved, rows - own.start, 0.0), own.start)
+    each = rows[of]
+    each[np.arange(len(of)), feature] = back[of, feature]
+    several = np.flatnonzero(moved.sum(axis=1) > 1)
+    which = np.concatenate([of, several])
+    together = np.where(moved, back, rows)[several]
+    return which, own.take(which).complete(np.concatenate([each, together]))
