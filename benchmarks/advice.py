@@ -43,10 +43,10 @@ def answer(pattern: str) -> None:
         print(f"{cell.name}: {time.perf_counter() - start:.1f} s", flush=True)
 
 
-def measure() -> None:
+def measure(pattern: str) -> None:
     """Measure what was answered, and pack it."""
     RESULTS.mkdir(parents=True, exist_ok=True)
-    for file, found in ((BRUTE, by_brute_force()), (ROUTES, everything())):
+    for file, found in ((BRUTE, by_brute_force(pattern)), (ROUTES, everything(pattern))):
         with replacing(file) as unfinished:
             found.to_parquet(unfinished, index=False)
 
@@ -73,7 +73,7 @@ def main() -> None:
     if given.what == "run":
         answer(given.only)
     if given.what in ("run", "measure"):
-        measure()
+        measure(given.only)
     if given.what in ("run", "lines"):
         sys.exit(not verdicts())
 

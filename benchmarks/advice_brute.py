@@ -129,14 +129,16 @@ def _short(task: Task, before: pd.DataFrame, after: pd.DataFrame, most: int) -> 
         order = np.cumsum(moved, axis=1) * moved
         ways += [order == 1, order == 2]
     for way in ways:
-        less_of = completed(task, old, _partly(old, new, numeric, way))
+        less_of = completed(task, old, _partly(task, old, new, numeric, way))
         scores[promising] = np.minimum(scores[promising], task.score(less_of))
     return scores
 
 
-def _partly(old: pd.DataFrame, new: pd.DataFrame, names: list[str], way: Mask) -> pd.DataFrame:
+def _partly(
+    task: Task, old: pd.DataFrame, new: pd.DataFrame, names: list[str], way: Mask
+) -> pd.DataFrame:
     """Rows with those of their changes a tenth short that a mask (rows, names) says."""
-    short = less(old, new, names)
+    short = less(task, old, new, names)
     rows = new.copy()
     for column, name in enumerate(names):
         rows[name] = np.where(way[:, column], short[name], new[name])

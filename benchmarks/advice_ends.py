@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from advice_tasks import GOALS, SEEDS, Task, prepared, tasks
+from advice_tasks import GOALS, SEEDS, Task, kept, prepared, tasks
 
 import stepladder as sl
 from stepladder.methods import catalogue
@@ -53,22 +53,23 @@ METHODS = {
     "face": Entry("FACE", "face"),
     "cchvae": Entry("C-CHVAE", "cchvae", seeds=1),
     "effort": Entry("StEP, by effort", settings={"cost": "effort", "slack": 0.1}),
-    "distance": Entry("StEP, by distance", settings={"cost": "distance", "slack": 0.1}),
     "bare": Entry("StEP, by distance, no slack", settings={"cost": "distance", "slack": 0.0}),
     "holds-effort": Entry(
         "StEP, by effort, holds=0.9",
         settings={"cost": "effort", "slack": 0.1, "holds": 0.9},
+        seeds=1,
         successors=True,
     ),
     "holds-distance": Entry(
         "StEP, by distance, holds=0.9",
         settings={"cost": "distance", "slack": 0.1, "holds": 0.9},
+        seeds=1,
         successors=True,
     ),
     "dice-random": Entry("DiCE, random", "dice", seeds=1),
     "dice-genetic": Entry("DiCE, genetic", "dice", {"algorithm": "genetic"}, seeds=1),
 }
-OURS = ("effort", "distance", "bare", "holds-effort", "holds-distance")
+OURS = ("effort", "bare", "holds-effort", "holds-distance")
 PEERS = ("published", "dice-random", "dice-genetic", "face", "cchvae")
 
 
@@ -125,8 +126,11 @@ def ends(task: Task, method: str, goal: float) -> pd.DataFrame:
 
 
 def _successors(task: Task) -> list[Any]:
-    models: list[Any] = sl.successors(
-        task.model, task.train, task.labels, count=SUCCESSORS, random_state=task.seed
+    models: list[Any] = kept(
+        f"successors/{task.name}",
+        lambda: sl.successors(
+            task.model, task.train, task.labels, count=SUCCESSORS, random_state=task.seed
+        ),
     )
     return models
 

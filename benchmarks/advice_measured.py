@@ -6,6 +6,7 @@ No value of anybody's row is among them, so that they can be published.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 
 import advice_brute
@@ -32,17 +33,17 @@ WITH_AN_END = ("reached", "unsure")
 SAID = ["person", "path", "outcome", "said_effort", "said_holds", "said_tight", "rows_asked", "ms"]
 
 
-def everything() -> pd.DataFrame:
-    """The measures of all cells that were answered so far."""
-    found = [pd.read_parquet(file) for file in _measured()]
+def everything(pattern: str = "*") -> pd.DataFrame:
+    """The measures of all cells that were answered so far, if their names fit."""
+    found = [pd.read_parquet(file) for file in _measured(pattern)]
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
-def _measured() -> Iterator[Path]:
+def _measured(pattern: str) -> Iterator[Path]:
     """The file of each cell, measured now where the ends are newer."""
     by_task: dict[tuple[str, str, int], list[Cell]] = {}
     for cell in cells():
-        if _ends(cell).exists():
+        if _ends(cell).exists() and fnmatch(cell.name, pattern):
             by_task.setdefault(cell[:3], []).append(cell)
     MEASURED.mkdir(parents=True, exist_ok=True)
     for of_task in by_task.values():
@@ -120,10 +121,10 @@ def _held(
     return np.split(held, np.cumsum([len(frame) for frame in answers])[:-1])
 
 
-def by_brute_force() -> pd.DataFrame:
+def by_brute_force(pattern: str = "*") -> pd.DataFrame:
     """What brute force finds for each person: one row per task, goal and person."""
     found = []
-    for task in dict.fromkeys(cell[:3] for cell in cells()):
+    for task in dict.fromkeys(cell[:3] for cell in cells() if fnmatch(cell.name, pattern)):
         tried = kept(f"brute/{'-'.join(map(str, task))}", lambda t=task: _tried(t))  # type: ignore[misc]
         for goal in GOALS:
             facts = pd.DataFrame(tried.facts(goal)).rename_axis("person").reset_index()

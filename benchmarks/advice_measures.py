@@ -188,15 +188,21 @@ def shortened(
     for names in chain([numeric], ([name] for name in numeric)):
         concerned = moved[names].any(axis=1).to_numpy()
         if concerned.any():
-            yield concerned, completed(task, before, less(before, after, names))
+            yield concerned, completed(task, before, less(task, before, after, names))
 
 
-def less(before: pd.DataFrame, after: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """Rows with the changes of some features a tenth short."""
+def less(task: Task, before: pd.DataFrame, after: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """Rows with the changes of some features a tenth short.
+
+    Of whole things people have whole numbers: the nearest, and the shorter of two.
+    """
     after = after.copy()
     for name in names:
         old, new = before[name].to_numpy(dtype=float), after[name].to_numpy(dtype=float)
-        after[name] = old + (1 - SHORT) * (new - old)
+        gap = (1 - SHORT) * (new - old)
+        if getattr(task.schema[name], "integer", False):
+            gap = np.sign(gap) * np.ceil(np.abs(gap) - 0.5 - DUST)
+        after[name] = old + gap
     return after
 
 
