@@ -50,11 +50,8 @@ FLAT = (1.0, 1.0)
 FEWEST_PATHS = 20
 """From how many paths' votes a prior is learned."""
 
-MOST_PRIOR = 100.0
-"""How many votes a prior may be worth at most: it's learned from some hundred paths itself."""
-
-LEAST_DOUBT = 0.5
-"""The least of a prior's parameters, so that no number of votes makes anything certain."""
+LEAST_DOUBT = 1.0
+"""The least of a prior's parameters, so that no prior takes a certain yes to be the likeliest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +167,9 @@ def needed(holds: float) -> float:
 def pooled_prior(votes: Counts, total: int) -> tuple[float, float]:
     """The Beta distribution over paths from which their votes (n,), of `total` each, come.
 
-    The likeliest one (empirical Bayes), within limits that keep few or unanimous votes from
-    making anything certain; the flat one where there are too few to learn from.
+    The likeliest one (empirical Bayes), but worth no more votes than a path has itself: it's
+    learned from the same models, so it errs wherever all of their votes do. The flat one where
+    there are too few paths to learn from.
     """
     from scipy.optimize import minimize
     from scipy.special import betaln, expit
@@ -180,12 +178,12 @@ def pooled_prior(votes: Counts, total: int) -> tuple[float, float]:
     if counts.sum() < FEWEST_PATHS:
         return FLAT
     yes = np.flatnonzero(counts)
-    weights = counts[yes]
+    weights, most = counts[yes], max(total - 2 * LEAST_DOUBT, 0.0)
 
     def shape(of: Floats) -> tuple[float, float]:
         """A mean and a worth, both anywhere on the line, as a Beta distribution's parameters."""
-        mean, worth = expit(of[0]), (MOST_PRIOR - 2 * LEAST_DOUBT) * expit(of[1])
-        return LEAST_DOUBT + mean * worth, LEAST_DOUBT + (1.0 - mean) * worth
+        mean, worth = expit(of[0]), most * expit(of[1])
+        return float(LEAST_DOUBT + mean * worth), float(LEAST_DOUBT + (1.0 - mean) * worth)
 
     def misfit(of: Floats) -> float:
         a, b = shape(of)
