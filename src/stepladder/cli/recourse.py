@@ -21,6 +21,7 @@ from stepladder.cli.inputs import (
     PEOPLE,
     SCHEMA,
     Bought,
+    Cost,
     Delta,
     Desired,
     Epsilon,
@@ -35,10 +36,13 @@ from stepladder.cli.inputs import (
     Limits,
     Lock,
     MaxChanges,
+    MaxSteps,
     MethodName,
     PathCount,
     Policy,
     Quiet,
+    Slack,
+    StepSize,
     TimeBudget,
     Trust,
     TrustPickle,
@@ -78,6 +82,10 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     method: MethodName = "step",
     paths: PathCount = None,
     max_changes: MaxChanges = None,
+    cost: Cost = None,
+    slack: Slack = None,
+    step_size: StepSize = None,
+    max_steps: MaxSteps = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Where results go: .parquet or .json (every step), .csv (every end)."),
@@ -112,6 +120,15 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     from stepladder.privacy.pay import PayOnce
 
     wanted = Wanted.of(goal, goal_between, desired, policy)
+    settings = {
+        "paths": paths,
+        "max_changes": max_changes,
+        "cost": cost,
+        "slack": slack,
+        "step_size": step_size,
+        "max_steps": max_steps,
+        "holds": holds,
+    }
     replacements = Replacements.of(holds, retrain_on, successors)
     private = is_private(method, epsilon, delta, ledger, bought)
     read = (model, data, people, schema, limits, ledger, bought)
@@ -147,7 +164,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     )
     with nullcontext() if out is None else Results(out) as results:
         paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
-        chosen = method_of(method, paths, max_changes, paid, holds)
+        chosen = method_of(method, settings, paid)
         inputs.fit(chosen, space, rows, models)
         fingerprints, aside = inputs.fingerprints(space, rows), inputs.set_aside(identity)
         del rows  # there may be many, and answering no longer needs them

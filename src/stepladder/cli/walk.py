@@ -13,6 +13,7 @@ from stepladder.cli.inputs import (
     MODEL,
     SCHEMA,
     Bought,
+    Cost,
     Delta,
     Desired,
     Epsilon,
@@ -24,8 +25,11 @@ from stepladder.cli.inputs import (
     LedgerFile,
     Lock,
     MaxChanges,
+    MaxSteps,
     PathCount,
     Policy,
+    Slack,
+    StepSize,
     Trust,
     TrustPickle,
     Wanted,
@@ -59,7 +63,9 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     schema: Annotated[Path, SCHEMA],
     goal: GoalScore = None,
     goal_between: GoalBetween = None,
-    person: Annotated[str | None, typer.Option(help="Which of --people it is about.")] = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which of --people it is about.")
+    ] = None,
     people: Annotated[Path | None, typer.Option(help="The table that has the person.")] = None,
     identity: Identity = None,
     row: Annotated[
@@ -80,6 +86,10 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     successors: SuccessorsFolder = None,
     paths: PathCount = None,
     max_changes: MaxChanges = None,
+    cost: Cost = None,
+    slack: Slack = None,
+    step_size: StepSize = None,
+    max_steps: MaxSteps = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     ledger: LedgerFile = None,
@@ -98,6 +108,15 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     from stepladder.privacy.pay import PayPerDirection
 
     wanted = Wanted.of(goal, goal_between, desired, policy)
+    settings = {
+        "paths": paths,
+        "max_changes": max_changes,
+        "cost": cost,
+        "slack": slack,
+        "step_size": step_size,
+        "max_steps": max_steps,
+        "holds": holds,
+    }
     replacements = Replacements.of(holds, retrain_on, successors)
     private = is_private("step", epsilon, delta, ledger, bought)
     if resume is not None:
@@ -146,7 +165,7 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     models = replacements.models(inputs, space, rows, trust=trust, trust_pickle=trust_pickle)
     paid = PayPerDirection(budget_of(epsilon, delta, ledger), saved=bought) if private else None
     _say_paid_again(paid, file)
-    step = method_of("step", paths, max_changes, paid, holds)
+    step = method_of("step", settings, paid)
     assert isinstance(step, StEP)
     inputs.fit(step, space, rows, models)
     del rows  # there may be many, and a walk may take an hour

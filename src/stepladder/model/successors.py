@@ -178,11 +178,11 @@ def pooled_prior(votes: Counts, total: int) -> tuple[float, float]:
     if counts.sum() < FEWEST_PATHS:
         return FLAT
     yes = np.flatnonzero(counts)
-    weights, most = counts[yes], max(total - 2 * LEAST_DOUBT, 0.0)
+    weights = counts[yes]
 
     def shape(of: Floats) -> tuple[float, float]:
         """A mean and a worth, both anywhere on the line, as a Beta distribution's parameters."""
-        mean, worth = expit(of[0]), most * expit(of[1])
+        mean, worth = expit(of[0]), total * expit(of[1])
         return float(LEAST_DOUBT + mean * worth), float(LEAST_DOUBT + (1.0 - mean) * worth)
 
     def misfit(of: Floats) -> float:

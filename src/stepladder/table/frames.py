@@ -289,6 +289,10 @@ class Template:
     def is_single_precision(self, name: str) -> bool:
         return self.dtypes[name] == nw.Float32
 
+    def is_whole(self, name: str) -> bool:
+        """Whether column `name` holds whole numbers only."""
+        return self.dtypes[name].is_integer()
+
     def column(self, name: str, content: NDArray[Any], *, keep_dtype: bool = True) -> Any:
         """A native column of numbers (NaN: missing), in the dtype of column `name` if kept."""
         missing = np.isnan(content)

@@ -150,13 +150,15 @@ def amounts(own: Feasible, rows: Floats) -> Mask:
 def _short(own: Feasible, rows: Floats, slack: float) -> tuple[Indices, Floats]:
     """Rows with each number alone, and with all of them, short by the slack; and which each is of.
 
-    Values in between may be on no grid: falling short knows none.
+    Values in between may be none that would be asked for, but are such as columns can hold: falling
+    a tenth short of four whole things is no thing short.
     """
     moved = amounts(own, rows)
     of, feature = np.nonzero(moved)
-    back = rows - slack * np.where(moved, rows - own.start, 0.0)
+    back = own.space.grid.held(rows - slack * np.where(moved, rows - own.start, 0.0), own.start)
     each = rows[of]
     each[np.arange(len(of)), feature] = back[of, feature]
     several = np.flatnonzero(moved.sum(axis=1) > 1)
     which = np.concatenate([of, several])
-    return which, own.take(which).complete(np.concatenate([each, back[several]]))
+    together = np.where(moved, back, rows)[several]
+    return which, own.take(which).complete(np.concatenate([each, together]))

@@ -7,6 +7,9 @@ which it doesn't, if there is one.
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise, permutations
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,12 +17,15 @@ from stepladder.methods.step.finish import straight
 from stepladder.methods.steps import keeping
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
-from stepladder.table.space import Floats
+from stepladder.table.space import Floats, Space
 
 Counts = NDArray[np.int64]
 
 FALL = 1e-9
 """By how much a score may fall without being noticed."""
+
+THINGS = 4
+"""Of how many things at most every order is looked at."""
 
 
 def laid(
@@ -29,23 +35,32 @@ def laid(
 
     A path whose levels can't hop there by steps that keep the rules has one row only.
     """
-    space = own.space
-    apart = np.linalg.norm(space.to_points(ends) - space.to_points(own.start), axis=1)
-    steps = np.clip(np.ceil(apart / step_size), 1, max_steps).astype(np.int64)
-    trails = [
-        np.concatenate([rows[:-1], end[None]])
-        for rows, end in zip(straight(own, ends, steps), ends, strict=True)
-    ]
-    trails = keeping(own, trails)
+    steps = np.minimum(_steps(own.space, own.start, ends, step_size), max_steps)
+    trails = keeping(own, _ending_at(straight(own, ends, steps), ends))
     scores = _scored(trails, scorer)
-    falling = np.flatnonzero([len(s) > 2 and _fall(s) > FALL for s in scores])
-    if len(falling):
-        again = own.take(falling)
-        turned = keeping(again, _in_turn(again, ends[falling], steps[falling], scorer))
-        for path, rows, after in zip(falling, turned, _scored(turned, scorer), strict=True):
+    falling = [int(path) for path in np.flatnonzero([_fall(after) > FALL for after in scores])]
+    turned = _in_turn({path: own.take(slice(path, path + 1)) for path in falling}, ends, scorer)
+    legs = {
+        path: _legs(own.take(slice(path, path + 1)), corners, step_size, max_steps)
+        for path, corners in turned.items()
+    }
+    if legs:
+        again = keeping(own.take(np.array(list(legs))), list(legs.values()))
+        for path, rows, after in zip(legs, again, _scored(again, scorer), strict=True):
             if len(rows) > 1 and _fall(after) < _fall(scores[path]):
                 trails[path], scores[path] = rows, after
     return trails, scores
+
+
+def _steps(space: Space, start: Floats, ends: Floats, step_size: float) -> Counts:
+    """(p,) how many steps it takes to get from one row to another, at least one."""
+    apart = np.linalg.norm(space.to_points(ends) - space.to_points(start), axis=1)
+    return np.asarray(np.maximum(np.ceil(apart / step_size - 1e-9), 1), dtype=np.int64)
+
+
+def _ending_at(trails: list[Floats], ends: Floats) -> list[Floats]:
+    """The same, with the very ends that were asked about as their last rows."""
+    return [np.concatenate([rows[:-1], end[None]]) for rows, end in zip(trails, ends, strict=True)]
 
 
 def _scored(trails: list[Floats], scorer: Scorer) -> list[Floats]:
@@ -58,33 +73,60 @@ def _fall(scores: Floats) -> float:
     return float(np.max(np.maximum.accumulate(scores) - scores))
 
 
-def _in_turn(own: Feasible, ends: Floats, steps: Counts, scorer: Scorer) -> list[Floats]:
-    """Rows that do one thing after the other, each time the one that earns the most by itself.
+def _in_turn(people: dict[int, Feasible], ends: Floats, scorer: Scorer) -> dict[int, Floats]:
+    """Rows for some paths that do one thing after the other: as the score falls the least.
 
-    A thing takes as many steps as its part of the way; with few steps in all, several are joined.
+    Not for those of a single thing, or of too many.
     """
-    here, order = own.start.copy(), []
-    left = own.changes(ends)
-    while left.any():
-        path, feature = np.nonzero(left)
-        rows = here[path]
-        rows[np.arange(len(path)), feature] = ends[path, feature]
-        each = own.take(path)
-        rows = each.complete(rows)
-        gain = scorer.goal.margin(scorer.score(rows))
-        gain = np.where(each.fulfils(rows), gain, -np.inf)
-        table = np.full(left.shape, -np.inf)
-        table[path, feature] = gain
-        table[~left] = -np.inf
-        best = np.where(left.any(axis=1), np.where(left, table, -np.inf).argmax(axis=1), -1)
-        best = np.where((best >= 0) & ~left[np.arange(len(left)), best], left.argmax(axis=1), best)
-        going = np.flatnonzero(best >= 0)
-        here[going, best[going]] = ends[going, best[going]]
-        here[going] = own.take(going).complete(here[going])
-        left[going, best[going]] = False
-        order.append((going, here[going].copy()))
-    trails = [[start] for start in own.start]
-    for going, rows in order:
-        for path, row in zip(going, rows, strict=True):
-            trails[path].append(row)
-    return [np.array([*rows[:-1], end]) for rows, end in zip(trails, ends, strict=True)]
+    corners = {
+        path: rows
+        for path, person in people.items()
+        if (rows := _corners(person, ends[path])) is not None
+    }
+    if not corners:
+        return {}
+    known = _scored(list(corners.values()), scorer)
+    found = {}
+    for (path, rows), after in zip(corners.items(), known, strict=True):
+        margins = np.where(people[path].fulfils(rows), scorer.goal.margin(after), -np.inf)
+        orders = permutations(range(int(np.log2(len(rows)))))
+        best = min(orders, key=partial(_fall_along, margins))
+        found[path] = rows[_along(best)]
+    return found
+
+
+def _fall_along(margins: Floats, order: tuple[int, ...]) -> float:
+    return _fall(margins[_along(order)])
+
+
+def _corners(person: Feasible, end: Floats) -> Floats | None:
+    """Rows (2 ** things, features) that do some of the things on the way to an end, by their bits.
+
+    None where there's a single thing, or too many.
+    """
+    things = np.flatnonzero(person.changes(end[None])[0])
+    if not 2 <= len(things) <= THINGS:
+        return None
+    some = np.arange(2 ** len(things))[:, None] >> np.arange(len(things)) & 1
+    rows = np.repeat(person.start, len(some), axis=0)
+    rows[:, things] = np.where(some == 1, end[things], rows[:, things])
+    rows = person.complete(rows)
+    rows[-1] = end
+    return rows
+
+
+def _legs(person: Feasible, corners: Floats, step_size: float, max_steps: int) -> Floats:
+    """One person's rows from corner to corner, in steps as small as there may be many."""
+    counts = _steps(person.space, corners[:-1], corners[1:], step_size)
+    while counts.sum() > max_steps and counts.max() > 1:
+        counts[counts.argmax()] -= 1
+    rows = [corners[:1]]
+    for (here, there), count in zip(pairwise(corners), counts.tolist(), strict=True):
+        shares = np.arange(1, count)[:, None] / count
+        rows += [person.settle(here + shares * (there - here)), there[None]]
+    return np.concatenate(rows)
+
+
+def _along(order: tuple[int, ...]) -> list[int]:
+    """The corners on the way, where things are done in an order."""
+    return [0, *np.cumsum([1 << thing for thing in order]).tolist()]

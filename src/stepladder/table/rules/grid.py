@@ -30,6 +30,13 @@ class Grid:
         ]
         self.steps = np.array([_step(feature) for feature in schema.features])
         """(features,) how far apart a feature's values are; 0 if any number is one"""
+        self._counted = np.array(
+            [
+                isinstance(f, Numeric) and (f.integer or template.is_whole(f.name))
+                for f in schema.features
+            ]
+        )
+        """(features,) of which only whole numbers can be held"""
         self._whole = (self.steps == 1.0) & ~np.array(self._single)
         self._is_apart = ~self._whole & ((self.steps > 0) | self._single)
         """(features,) which need a look of their own"""
@@ -41,6 +48,17 @@ class Grid:
             for side, way in ((0, 1.0), (1, -1.0))
         )
         """(features,) the first and the last allowed value within each feature's bounds"""
+
+    def held(self, values: Floats, toward: Floats) -> Floats:
+        """The nearest values (n, features) that columns can hold, allowed or not.
+
+        Of two whole numbers that are as near, the one nearer to `toward` (n, features).
+        """
+        gap = values - toward
+        whole = toward + np.sign(gap) * np.ceil(np.abs(gap) - 0.5 - 1e-9)
+        rows = np.where(self._counted, np.where(np.isnan(gap), values, whole), values)
+        rows[:, self._single] = rows[:, self._single].astype(np.float32)
+        return rows
 
     def nearest(self, values: Floats, features: NDArray[np.intp] | None = None) -> Floats:
         """Each value's nearest allowed one, for rows (n, features), or some of their features."""
