@@ -30,6 +30,9 @@ def offered(judge: Judge, found: Found, slots: int) -> Offers:
     """Up to `slots` ends for each person; tight or unsure ones only for people without others."""
     few = found.good.take(picked(found.good, judge, max(FEWEST, TIMES * slots)))
     few = sizes.eased(judge, few).first()
+    if judge.cost.kind == "distance":  # a little further the same way is nearer than another way
+        more = sizes.larger(judge, few)
+        few = few.plus(more.take(judge.sure(more.rows))).first()
     best = sizes.rounded(judge, few.take(picked(few, judge, slots)))
     # What is left over holds the next easiest, however like the others they are.
     good = _filled(best, few, slots)
