@@ -97,7 +97,7 @@ def test_a_plan_reads_so():
     assert str(words.plan(made, "Ada")) == (
         "Person Ada. Score today: 20%; a yes takes 80%.\n"
         "\n"
-        "A route: 3 things to do\n"
+        "A route: three things to do\n"
         "  1. Raise income from $2,000 to $3,000 a month.\n"
         "  2. Mend the record from “3+ late” to “none late”.\n"
         "  3. Borrow less: $80,000 instead of $100,000.\n"
@@ -112,7 +112,7 @@ def test_a_plan_reads_so():
     titles = [line for line in str(words.plan(two, "Ada")).splitlines() if line.startswith("Rou")]
     assert titles == [
         "Route 1, the easiest: one thing to do",
-        "Route 2: 3 things to do, smallest changes",
+        "Route 2: three things to do, smallest changes",
     ]
 
 
@@ -302,13 +302,13 @@ def test_an_offer_on_a_longer_way_says_what_it_comes_to_in_all():
     total = Asked("loan", 138, 134), Asked("income", 2000, 2500)
     schema, goal = sl.Schema([LOAN, MONTHLY]), sl.Goal(threshold=0.4)
     assert words.offer(Offer(0, (first,), 0.3, 1, True, total), schema, goal) == (
-        "2 things to do: borrow less: $134,000 instead of $138,000; raise income from $2,000 to "
+        "Two things to do. Borrow less: $134,000 instead of $138,000; raise income from $2,000 to "
         "$2,500 a month. First, raise income from $2,000 to $2,100 a month. The score is then 30%, "
         "and 1 more step leads to a yes."
     )
     at_once = Offer(0, (first,), 0.5, 0, True, (first,))
     assert words.offer(at_once, schema, goal) == (
-        "Raise income from $2,000 to $2,100 a month. The score is then 50%, a yes."
+        "One thing to do. Raise income from $2,000 to $2,100 a month. The score is then 50%, a yes."
     )
 
 

@@ -83,26 +83,29 @@ def moves(*efforts: float | None) -> tuple[words.Move, ...]:
     ("efforts", "kinds"),
     [
         ([(0.3,)], ["one thing to do"]),
-        ([(0.3, 0.2)], ["2 things to do"]),
+        ([(0.3, 0.2)], ["two things to do"]),
         ([(0.6,), (0.9,)], ["the easiest: one thing to do", "one thing to do"]),
         (
             [(0.6,), (0.4, 0.3), (0.8, 0.1)],
             [
                 "the easiest: one thing to do",
-                "2 things to do, smallest changes",
-                "2 things to do",
+                "two things to do, smallest changes",
+                "two things to do",
             ],
         ),
         (
             [(0.3, 0.2, 0.1), (0.5, 0.4)],
-            ["the easiest: 3 things to do, smallest changes", "2 things to do, fewest changes"],
+            [
+                "the easiest: three things to do, smallest changes",
+                "two things to do, fewest changes",
+            ],
         ),
         # the smallest is the one thing to do, so nothing else is
-        ([(0.2,), (0.4, 0.3)], ["the easiest: one thing to do", "2 things to do"]),
+        ([(0.2,), (0.4, 0.3)], ["the easiest: one thing to do", "two things to do"]),
         # a word that fits all tells nothing apart
-        ([(0.4, 0.3), (0.4, 0.2)], ["the easiest: 2 things to do", "2 things to do"]),
+        ([(0.4, 0.3), (0.4, 0.2)], ["the easiest: two things to do", "two things to do"]),
         # without efforts nothing is known to be small
-        ([(None, None), (None,)], ["the easiest: 2 things to do", "one thing to do"]),
+        ([(None, None), (None,)], ["the easiest: two things to do", "one thing to do"]),
     ],
 )
 def test_a_route_says_what_it_is_among_the_choices(efforts, kinds):

@@ -261,6 +261,8 @@ class Inputs:
     """what the model was called"""
     model: Any
     goal: Goal
+    retrain_on: str | None = None
+    """the column of labels that models like it are trained on"""
     talks: bool = True
     """whether work that takes a while shows itself"""
 
@@ -277,6 +279,7 @@ class Inputs:
         identity: str | None,
         trust: list[str] | None,
         trust_pickle: bool,
+        retrain_on: str | None = None,
         quiet: bool = False,
     ) -> Inputs:
         """Open everything that was named."""
@@ -284,25 +287,28 @@ class Inputs:
         from stepladder.model.loading import load
 
         rules = _schema(schema)
-        if labels in rules.columns:
-            raise typer.BadParameter(
-                f"--labels {labels} is a feature in {schema}; take it out there."
-            )
+        label_columns = {"--labels": labels, "--retrain-on": retrain_on}
+        for option, column in label_columns.items():
+            if column in rules.columns:
+                raise typer.BadParameter(
+                    f"{option} {column} is a feature in {schema}; take it out there."
+                )
         reference = TableFile(data)
         waiting = None if people is None else TableFile(people)
         for table in (reference, waiting):
             if table is not None:
                 table.require(rules.columns, "the schema")
                 if not quiet:
-                    used = labels if table is reference else identity
-                    say_aside(table.file, _aside(rules, table, used))
-        if labels:
-            reference.require([labels], "--labels")
+                    used = (labels, retrain_on) if table is reference else (identity,)
+                    say_aside(table.file, _aside(rules, table, *used))
+        for option, column in label_columns.items():
+            reference.require([column] if column else [], option)
         if identity and waiting is not None and identity != waiting.index:
             waiting.require([identity], "--id")
         with working("Loading the model", shown=not quiet):
             asked = load(model, trust=names(trust), trust_pickle=trust_pickle)
-        return cls(rules, reference, waiting, labels, model, asked, wanted.goal(asked), not quiet)
+        goal = wanted.goal(asked)
+        return cls(rules, reference, waiting, labels, model, asked, goal, retrain_on, not quiet)
 
     def set_aside(self, identity: str | None) -> tuple[str, ...]:
         """The columns that people came with and no feature uses."""
@@ -312,7 +318,7 @@ class Inputs:
     def rows(self) -> pd.DataFrame:
         """The reference table, with the labels if there are any: read here, and nowhere else."""
         with working("Reading the table", shown=self.talks):
-            rows = self.reference.frame(self.rules, [self.labels] if self.labels else [])
+            rows = self.reference.frame(self.rules, self._label_columns)
         if not len(rows):
             raise EmptyFrameError(f"{str(self.reference.file)!r} has no rows.")
         return rows
@@ -398,26 +404,39 @@ class Inputs:
 
         known = {"model": model_hash(self.named)} if Path(self.named).is_file() else {}
         if not space.public:
-            known["data"] = data_hash(self._without_labels(rows))
+            known["data"] = data_hash(self.without_labels(rows))
         return known
 
-    def fit(self, method: Method, space: Space, rows: pd.DataFrame) -> None:
+    def fit(
+        self,
+        method: Method,
+        space: Space,
+        rows: pd.DataFrame,
+        successors: list[Any] | None = None,
+    ) -> None:
         with (
             self.reference.blamed(),
             _warnings_said(),
             working("Learning from the table", shown=self.talks),
         ):
             method.fit(
-                self._without_labels(rows),
+                self.without_labels(rows),
                 self.model,
                 schema=self.rules,
                 goal=self.goal,
                 labels=rows[self.labels] if self.labels else None,
                 space=space,
+                successors=successors,
             )
 
-    def _without_labels(self, rows: pd.DataFrame) -> pd.DataFrame:
-        return rows.drop(columns=self.labels) if self.labels else rows
+    def without_labels(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The columns that the model sees."""
+        return rows.drop(columns=self._label_columns)
+
+    @property
+    def _label_columns(self) -> list[str]:
+        """The columns of labels, each only once: the same may be named twice."""
+        return list(dict.fromkeys(filter(None, (self.labels, self.retrain_on))))
 
 
 @contextmanager
@@ -440,9 +459,9 @@ def _schema(file: Path) -> Schema:
     return Schema.load(file)
 
 
-def _aside(rules: Schema, table: TableFile, used: str | None) -> tuple[str, ...]:
+def _aside(rules: Schema, table: TableFile, *used: str | None) -> tuple[str, ...]:
     """The columns of a table that are neither in the schema nor used otherwise."""
-    return tuple(column for column in rules.set_aside(table.columns) if column != used)
+    return tuple(column for column in rules.set_aside(table.columns) if column not in used)
 
 
 def say_aside(file: Path, columns: Sequence[str]) -> None:

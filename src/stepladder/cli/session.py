@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
@@ -21,7 +21,8 @@ from stepladder.files import uninterrupted, write_text
 from stepladder.methods.step import StEP
 from stepladder.methods.step.why import why_not
 from stepladder.methods.walk import Walk
-from stepladder.result.offer import Offer
+from stepladder.numbers import exact
+from stepladder.result.offer import Asked, Offer
 from stepladder.table import frames
 from stepladder.table.amounts import within
 from stepladder.table.feature import Change, Derived, Feature
@@ -35,7 +36,7 @@ PROMPT = "> "
 NARROWEST = 40
 """Columns that a line has at least."""
 
-HINT = "Say an offer's number, happened, lock, limit, why, history, save, quit or help."
+HINT = "Say an offer's number, happened, lock, limit, hard, why, history, save, quit or help."
 
 DONE = "Say quit; or happened, if something is otherwise after all."
 
@@ -47,6 +48,8 @@ HELP = {
     "lock {label}": "that can't change; unlock {label}: it can after all",
     "limit {limit}": "it can't go below that, or above a second value in place of -; - - lifts the "
     "limits",
+    "hard {label} 3": "that is three times as hard for them as for others; "
+    "hard {label} 1: it's as hard as usual",
     "offers": "where they stand and what could come next, once more",
     "why": "why there's no route",
     "history": "what happened so far",
@@ -65,6 +68,7 @@ DID = {
     "lock": "locked",
     "unlock": "unlocked",
     "limit": "limited",
+    "difficulty": "hard",
 }
 """What each event is called in the history."""
 
@@ -91,6 +95,7 @@ class Session:
             "lock": self.lock,
             "unlock": self.unlock,
             "limit": self.limit,
+            "hard": self.hard,
             "offers": self.show,
             "why": self.why,
             "history": self.history,
@@ -255,6 +260,29 @@ class Session:
             say(f"{done[0].upper()}{done[1:]}.")
         self.next()
 
+    def hard(self, line: str) -> None:
+        if not line:
+            raise ParameterError("What is hard, and how many times as hard? help has an example.")
+        given = [
+            (
+                self.space.schema.features[index],
+                typed.times(self.space.schema.features[index], text),
+            )
+            for index, text in typed.pairs(self.space.schema, line)
+        ]
+        for feature, times in given:
+            with self.event():
+                self.walk.difficulty(feature.name, times)
+            say(f"{words.capital(self.weighed(feature, times))}.")
+        self.next()
+
+    @staticmethod
+    def weighed(feature: Feature, times: float) -> str:
+        """'income is 3 times as hard as usual', or that it's as hard as ever."""
+        if times == 1:
+            return f"{feature.label} is as hard as usual"
+        return f"{feature.label} is {exact(times)} times as hard as usual"
+
     @staticmethod
     def limited(feature: Feature, low: Any, high: Any) -> str:
         """'limited income: at least $3,000', or that it isn't any longer."""
@@ -306,8 +334,12 @@ class Session:
             return " (follows from the rest)"
         if not feature.chosen:
             return " (can't change)" if feature.change is Change.NEVER else " (grows with time)"
-        limits = self.walk.limits.get(feature.name)
-        return f" (limited: {within(feature, *limits)})" if limits else ""
+        parts = []
+        if limits := self.walk.limits.get(feature.name):
+            parts.append(f"limited: {within(feature, *limits)}")
+        if times := self.walk.difficulties.get(feature.name):
+            parts.append(f"{exact(times)} times as hard as usual")
+        return f" ({'; '.join(parts)})" if parts else ""
 
     def next(self) -> None:
         """Where that leads, unless it would cost something to say."""
@@ -328,7 +360,7 @@ class Session:
         before = self.step.guarantee()
         try:
             with working("Looking for routes", shown=not self.scripted):
-                self.offers = self.walk.choices()
+                self.offers = different(self.walk.directions())
         finally:
             if before is not None:
                 self.save()  # what was paid for is kept
@@ -371,6 +403,8 @@ class Session:
                 what += f" {feature.label}"
                 if event["event"] == "limit":
                     what = self.limited(feature, event["low"], event["high"])
+                if event["event"] == "difficulty":
+                    what = self.weighed(feature, event["times"])
             elif before is not None:
                 set_anew = self.moved(before, after) or self.followed_by(before, after)
                 what += f": {set_anew or 'nothing new'}"
@@ -469,6 +503,14 @@ class Session:
     def read_value(self, index: int, text: str) -> float:
         feature = self.space.schema.features[index]
         return typed.value(feature, text, self.shown(self.values, index))
+
+
+def different(offers: Iterable[Offer]) -> list[Offer]:
+    """The offers without those that ask for the same as one before."""
+    kept: dict[tuple[Asked, ...], Offer] = {}
+    for made in offers:
+        kept.setdefault((*made.changes, *made.total), made)
+    return list(kept.values())
 
 
 def say(text: str, lead: str = "", *, err: bool = False) -> None:

@@ -40,6 +40,7 @@ from stepladder.cli.inputs import (
     not_read_from,
     say_aside,
 )
+from stepladder.cli.successors import Holds, Replacements, RetrainOn, SuccessorsFolder
 from stepladder.errors import (
     ColumnError,
     DtypeError,
@@ -80,6 +81,9 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     desired: Desired = None,
     policy: Policy = None,
     labels: Labels = None,
+    holds: Holds = None,
+    retrain_on: RetrainOn = None,
+    successors: SuccessorsFolder = None,
     paths: PathCount = None,
     max_changes: MaxChanges = None,
     cost: Cost = None,
@@ -111,7 +115,9 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
         "slack": slack,
         "step_size": step_size,
         "max_steps": max_steps,
+        "holds": holds,
     }
+    replacements = Replacements.of(holds, retrain_on, successors)
     private = is_private("step", epsilon, delta, ledger, bought)
     if resume is not None:
         if person is not None or row is not None:
@@ -144,6 +150,7 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
         identity=identity,
         trust=trust,
         trust_pickle=trust_pickle,
+        retrain_on=retrain_on,
     )
     locked = locked_names(inputs.rules, lock)
     rows = inputs.rows()
@@ -155,11 +162,12 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
         say_aside(row, inputs.rules.set_aside(start))
     if file is not None:
         check_place(file)
+    models = replacements.models(inputs, space, rows, trust=trust, trust_pickle=trust_pickle)
     paid = PayPerDirection(budget_of(epsilon, delta, ledger), saved=bought) if private else None
     _say_paid_again(paid, file)
     step = method_of("step", settings, paid)
     assert isinstance(step, StEP)
-    inputs.fit(step, space, rows)
+    inputs.fit(step, space, rows, models)
     del rows  # there may be many, and a walk may take an hour
     try:
         walked = step.walk(start) if begun is None else step.resume(begun)

@@ -43,7 +43,8 @@ class Offer:
             goal = (
                 f"then {steps}, and the goal not yet in reach" if self.steps_left else "on the way"
             )
-        return f"path {self.path}: {asked} (score {self.score:.2f}, {goal})"
+        # People count from 1.
+        return f"route {self.path + 1}: {asked} (score {self.score:.2f}, {goal})"
 
 
 def _number(value: Any) -> str:

@@ -27,6 +27,9 @@ LARGE = 0.6
 NOTABLE = 0.1
 """The share of applicants that a notable ask overtakes."""
 
+SPELLED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+"""Numbers that are written as words."""
+
 
 def change(feature: Feature, before: Any, after: Any) -> str:
     """What to do, from what to what; the unit appears once.
@@ -200,8 +203,9 @@ def quoted(text: str) -> str:
 
 
 def things(number: int) -> str:
-    """'one thing to do', '3 things to do'."""
-    return "one thing to do" if number == 1 else f"{counted(number, 'thing')} to do"
+    """'one thing to do', 'three things to do', '12 things to do'."""
+    spelled = SPELLED[number] if number < len(SPELLED) else f"{number:,}"
+    return f"{spelled} {'thing' if number == 1 else 'things'} to do"
 
 
 def joined(moves: Sequence[Move]) -> str:

@@ -310,9 +310,9 @@ def offer(made: Offer, schema: Schema, goal: Goal) -> str:
     """
     first, total = (_asked(part, schema) for part in (made.changes, made.total))
     lead = sentence(first)
-    if made.reaches_goal and made.steps_left and total:
-        in_all = f"{capital(things(len(total)))}: {joined(total)}."
-        lead = f"{in_all} First, {joined(first)}."
+    if made.reaches_goal and total:
+        next_up = f" First, {joined(first)}." if made.steps_left else ""
+        lead = f"{capital(things(len(total)))}. {sentence(total)}{next_up}"
     then = f"The score is then {score(goal, made.score)}"
     if made.reaches_goal and made.steps_left:
         more = "leads" if made.steps_left == 1 else "lead"

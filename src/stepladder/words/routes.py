@@ -101,7 +101,7 @@ class Route:
 
     @property
     def count(self) -> str:
-        """'one thing to do', '3 things to do'."""
+        """'one thing to do', 'three things to do'."""
         return things(len(self.changes))
 
     @property
@@ -179,11 +179,11 @@ def margin(goal: Goal, reached: float) -> str:
     >>> margin(Goal(threshold=0.75), 0.781), margin(Goal(threshold=0.75), 0.753)
     ('3 points past the line', 'less than a point past the line')
     """
-    past = float(goal.margin(np.array(reached)))
     if goal.is_range:
+        past = float(goal.margin(np.array(reached)))
         return f"{exact(float(f'{past:.3g}'))} past the line"
-    points = round(100 * past)
-    size = counted(points, "point") if points else "less than a point"
+    points = round(round(100 * reached) - 100 * goal.threshold)  # as the score is shown
+    size = counted(points, "point") if points > 0 else "less than a point"
     return f"{size} past the line"
 
 
