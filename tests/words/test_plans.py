@@ -155,7 +155,12 @@ def test_a_plan_reads_so():
     result = bank.fitted().recourse(bank.REJECTED.iloc[:1])
     goal = sl.Goal(threshold=0.8)
     made = replace(
-        result, space=space, goal=goal, people=np.array(["Ada"]), routes=[[short, lost, path]]
+        result,
+        settings={},  # no cost, so that the nearest is the easiest
+        space=space,
+        goal=goal,
+        people=np.array(["Ada"]),
+        routes=[[short, lost, path]],
     )
     assert str(words.plan(made, "Ada")) == (
         "Person Ada. Score today: 20%; a yes takes 80%.\n"
