@@ -142,5 +142,31 @@ def test_the_row_of_a_person_holds_claims_and_what_is_true():
     np.testing.assert_array_equal(rows["least_distance"], [0.5, np.nan])
 
 
+@pytest.mark.parametrize(
+    ("end", "held", "short"),
+    [
+        ([25.0, 2.0, 40.0], 0.5, 0.0),  # a yes by a hair: neither for a stricter model nor short
+        ([30.0, 2.0, 40.0], 1.0, 1.0),  # still a yes at 29
+        ([20.0, 3.0, 40.0], 1.0, 1.0),  # a tenth short of one whole job is that job
+        ([22.0, 3.0, 40.0], 1.0, 1.0),
+        ([5.0, 4.0, 40.0], 0.5, 1.0),  # less of a loss is no loss
+    ],
+)
+def test_what_holds_when_retrained_and_a_tenth_short(end, held, short):
+    def stricter(frame: pd.DataFrame) -> np.ndarray:
+        return (frame["income"] + 10 * frame["jobs"] >= 50).to_numpy(float)
+
+    successors = [SCORER, Scorer(stricter, SPACE, sl.Goal(0.5))]
+    rows = judge.rows(result([[TODAY, end]]), SCORER, np.array([np.nan]), successors)
+    assert rows["holds"].tolist() == [held]
+    assert rows["tenth_short"].tolist() == [short]
+
+
+def test_of_people_without_an_end_nothing_holds_or_falls_short():
+    stuck = result([[TODAY]], outcome=Outcome.STALLED)
+    rows = judge.rows(stuck, SCORER, np.array([np.nan]), [SCORER])
+    assert rows[["holds", "tenth_short"]].isna().all(axis=None)
+
+
 def test_nobody_to_judge():
     assert judge.rows(result(), SCORER, np.empty(0)).empty

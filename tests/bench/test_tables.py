@@ -223,7 +223,7 @@ def test_a_sweep_has_a_row_for_each_label_in_natural_order():
         "StEP-size-0.25",
         "StEP-size-0.5",
     ]
-    assert [c.name for c in table.columns] == ["Success", "Features Changed"]
+    assert [c.name for c in table.columns] == ["Success", "Things Changed"]
 
 
 def test_a_sweep_of_an_unknown_figure_gets_the_nearest_name():
@@ -249,7 +249,7 @@ def test_names_that_nobody_gave_are_shown_as_they_are():
 def fair_results() -> Made:
     made = Made()
     common = {"nearest_l2_distance": [2], "distance_to_positives": [1.5]}
-    made.trial("step", valid_success=[1], l2_distance=[3], least_distance=[1.6], **common)
+    made.trial("step-by-distance", valid_success=[1], l2_distance=[3], least_distance=[1.6], **common)
     own = {**common, "distance_to_positives": [0.5]}
     made.trial("step.published", valid_success=[0.9], l2_distance=[1], **own)
     made.trial("dice", valid_success=[1], l2_distance=[4], seconds=0.25, dropped=3, **common)
@@ -265,9 +265,9 @@ def test_best_is_the_highest_valid_success_and_the_least_distance_of_valid_metho
         for name in ("Valid Success", "ℓ2", "Nearest ℓ2", "Diversity")
     }
     assert best == {
-        "Valid Success": ["StEP", "DiCE"],
-        "ℓ2": ["StEP"],  # published is nearer, but too often breaks a rule
-        "Nearest ℓ2": ["StEP", "DiCE"],
+        "Valid Success": ["StEP, by distance", "DiCE"],
+        "ℓ2": ["StEP, by distance"],  # published is nearer, but too often breaks a rule
+        "Nearest ℓ2": ["StEP, by distance", "DiCE"],
         "Diversity": [],
     }
     dice = table.rows[2].entries
@@ -276,7 +276,7 @@ def test_best_is_the_highest_valid_success_and_the_least_distance_of_valid_metho
 
 
 def test_the_least_distance_has_a_column_only_where_it_is_known():
-    made = Made().trial("step", valid_success=[1], least_distance=[NAN], model="dnn")
+    made = Made().trial("step-by-distance", valid_success=[1], least_distance=[NAN], model="dnn")
     (table,) = fair.fair_tables(made.estimates())
     assert "Least ℓ2" not in [column.name for column in table.columns]
 
@@ -291,14 +291,34 @@ def test_the_verdict_counts_where_step_stands_first():
     assert standing.other_to_positives == (1.5, 1.5)  # of the other methods, not of its old self
     assert fair.verdict([standing])[:2] == [
         "StEP has the highest valid success on 1 of 1 tasks.",
-        "Among methods with valid success above 0.95, StEP has the lowest distance on 1 of 1.",
+        "Among methods with valid success above 0.95, StEP by distance has the lowest distance on "
+        "1 of 1, and StEP by effort the lowest effort on 0.",
     ]
     assert "1.25 times the least possible" in fair.verdict([standing])[2]
 
 
+def test_by_effort_step_has_a_row_and_a_standing_of_its_own():
+    made = fair_results()
+    made.trial("step-by-effort", valid_success=[1], effort=[0.4], holds=[0.7], tenth_short=[1])
+    made.trial("face", valid_success=[1], effort=[0.9])
+    made.trial("cchvae", valid_success=[0.2], effort=[0.1])  # hardly anybody has any
+    (standing,) = fair.standings(made.estimates())
+    assert (standing.effort, standing.other_effort) == (0.4, 0.9)
+    assert standing.least_effort
+    assert "by effort the lowest effort on 1." in fair.verdict([standing])[1]
+    (table,) = fair.fair_tables(made.estimates())
+    at = {column.name: i for i, column in enumerate(table.columns)}
+    row = table.rows[0]
+    assert row.heads == ("StEP, by effort",)
+    assert [row.entries[at[name]].main for name in ("Effort", "Holds", "Tenth Short")] == [
+        *("0.40", "0.70", "1.00"),
+    ]
+    assert [r.heads[0] for r in table.rows if r.entries[at["Effort"]].best] == ["StEP, by effort"]
+
+
 def test_step_does_not_stand_first_where_another_does():
     made = Made()
-    made.trial("step", valid_success=[0.96], l2_distance=[3], least_distance=[1])
+    made.trial("step-by-distance", valid_success=[0.96], l2_distance=[3], least_distance=[1])
     made.rows[0]["nearest_l2_distance"] = 1.6
     made.trial("face", valid_success=[1], l2_distance=[2.9])
     (standing,) = fair.standings(made.estimates())
@@ -308,7 +328,7 @@ def test_step_does_not_stand_first_where_another_does():
 
 
 def test_step_that_failed_stands_nowhere():
-    made = Made().trial("step", error="no").trial("face", valid_success=[0], l2_distance=[1])
+    made = Made().trial("step-by-distance", error="no").trial("face", valid_success=[0], l2_distance=[1])
     (standing,) = fair.standings(made.estimates())
     assert not standing.most_valid
     assert not standing.least_far

@@ -17,26 +17,34 @@ from stepladder.bench.render import Column, Entry, Row, Table
 from stepladder.bench.tables import Writer, in_order
 from stepladder.numbers import rounded
 
-STEP, PUBLISHED = "step", "step.published"
+EFFORT, DISTANCE = "step-by-effort", "step-by-distance"
+"""StEP as it is, by either cost."""
+PUBLISHED = "step.published"
 ENOUGH = 0.95
-"""Valid success above which a method's distance is compared."""
+"""Valid success above which a method's distance and effort are compared."""
 
 METRICS = {
     "success": "Success",
     "avg_success": "Avg Success",
     "valid_success": "Valid Success",
+    "effort": "Effort",
+    "sparsity": "Things Changed",
+    "holds": "Holds",
+    "tenth_short": "Tenth Short",
     "l2_distance": "ℓ2",
     "nearest_l2_distance": "Nearest ℓ2",
     "least_distance": "Least ℓ2",
     "diversity": "Diversity",
     "path_steps": "Steps",
-    "sparsity": "Features",
     "distance_to_positives": "To Positives",
     "ms_a_person": "ms",
     "dropped_a_person": "Dropped",
 }
-"""The columns, with names short enough for twelve of them."""
-DISTANCES = ("l2_distance", "nearest_l2_distance")
+"""The columns, with names short enough for fifteen of them."""
+COSTS = ("effort", "l2_distance", "nearest_l2_distance")
+"""Of these the least is the best, among methods with enough valid success."""
+OPTIONAL = ("effort", "holds", "tenth_short", "least_distance")
+"""The columns that are there only where something is known."""
 FACTOR = {"credit_default": 1.5, "adult": 1.5, "give_me_some_credit": 3.0}
 """How many times the least possible distance StEP's nearest end may be at, under LR."""
 
@@ -48,9 +56,9 @@ def fair_tables(estimates: Estimates) -> list[Table]:
 
 def _table(estimates: Estimates, dataset: str, model: str) -> Table:
     tasks = in_order(task for task in estimates.tasks() if task[:2] == (dataset, model))
-    metrics = [m for m in METRICS if m != "least_distance" or _has(estimates, tasks, m)]
+    metrics = [m for m in METRICS if m not in OPTIONAL or _has(estimates, tasks, m)]
     writer = Writer(estimates, tasks)
-    best = {metric: _best(estimates, tasks, metric) for metric in ("valid_success", *DISTANCES)}
+    best = {metric: _best(estimates, tasks, metric) for metric in ("valid_success", *COSTS)}
     rows = []
     for task in tasks:
         entries = [
@@ -69,13 +77,13 @@ def _table(estimates: Estimates, dataset: str, model: str) -> Table:
 
 
 def _best(estimates: Estimates, tasks: Sequence[Task], metric: str) -> list[Task]:
-    """The highest valid success, or the least distance of the methods with enough of it; every
-    method that shows the same number."""
-    if metric in DISTANCES:
+    """The highest valid success, or the least cost of the methods with enough of it; every method
+    that shows the same number."""
+    if metric in COSTS:
         tasks = [task for task in tasks if estimates.of(*task, "valid_success").mean > ENOUGH]
     shown = {task: estimates.of(*task, metric).mean for task in tasks}
     shown = {task: round(mean, 2) for task, mean in shown.items() if not math.isnan(mean)}
-    choose: Callable[[Iterable[float]], float] = min if metric in DISTANCES else max
+    choose: Callable[[Iterable[float]], float] = min if metric in COSTS else max
     return [task for task, mean in shown.items() if mean == choose(shown.values())]
 
 
@@ -84,7 +92,7 @@ def _best(estimates: Estimates, tasks: Sequence[Task], metric: str) -> list[Task
 
 @dataclass(frozen=True)
 class Standing:
-    """How StEP stands in one task."""
+    """How StEP stands in one task: by distance, and where it says so by effort."""
 
     dataset: str
     model: str
@@ -100,6 +108,10 @@ class Standing:
     to_positives: float
     other_to_positives: tuple[float, float]
     """the least and the largest of DiCE, FACE and C-CHVAE"""
+    effort: float
+    """of StEP by effort"""
+    other_effort: float
+    """the least of the other methods with enough valid success; NaN if there's none"""
 
     @property
     def most_valid(self) -> bool:
@@ -108,6 +120,10 @@ class Standing:
     @property
     def least_far(self) -> bool:
         return self.valid > ENOUGH and not self.distance > self.other_distance
+
+    @property
+    def least_effort(self) -> bool:
+        return not self.effort > self.other_effort and not math.isnan(self.effort)
 
     @property
     def ratio(self) -> float:
@@ -122,18 +138,19 @@ class Standing:
 
 
 def standings(estimates: Estimates) -> list[Standing]:
-    """StEP's standing in every task where it was run."""
+    """StEP's standing in every task where it was run by distance."""
     found = []
     for dataset, model in _pairs(estimates):
-        if estimates.trials(dataset, model, STEP) is None:
+        if estimates.trials(dataset, model, DISTANCE) is None:
             continue
-        tasks = [task for task in estimates.tasks() if task[:2] == (dataset, model)]
-        found.append(_standing(estimates, dataset, model, [m for *_, m in tasks if m != STEP]))
+        methods = [m for d, k, m in estimates.tasks() if (d, k) == (dataset, model)]
+        others = [m for m in methods if m not in (EFFORT, DISTANCE)]
+        found.append(_standing(estimates, dataset, model, others))
     return found
 
 
 def _standing(estimates: Estimates, dataset: str, model: str, others: Sequence[str]) -> Standing:
-    def of(metric: str, method: str = STEP) -> float:
+    def of(metric: str, method: str = DISTANCE) -> float:
         return estimates.of(dataset, model, method, metric).mean
 
     valid = [m for m in others if of("valid_success", m) > ENOUGH]
@@ -150,6 +167,8 @@ def _standing(estimates: Estimates, dataset: str, model: str, others: Sequence[s
         of("least_distance"),
         of("distance_to_positives"),
         (min(near, default=math.nan), max(near, default=math.nan)),
+        of("effort", EFFORT),
+        min(_defined(of("effort", m) for m in valid), default=math.nan),
     )
 
 
@@ -157,7 +176,7 @@ def standings_table(found: Sequence[Standing], title: str = "How StEP stands") -
     columns = tuple(
         Column(name)
         for name in (
-            *("Valid Success", "Best Other", "ℓ2", "Least Other"),
+            *("Valid Success", "Best Other", "Effort", "Least Other", "ℓ2", "Least Other"),
             *("Nearest / Least", "To Positives", "Others"),
         )
     )
@@ -167,6 +186,8 @@ def standings_table(found: Sequence[Standing], title: str = "How StEP stands") -
             (
                 Entry(s.valid, best=s.most_valid),
                 Entry(s.other_valid),
+                Entry(s.effort, best=s.least_effort),
+                Entry(s.other_effort),
                 Entry(s.distance, best=s.least_far),
                 Entry(s.other_distance),
                 Entry(s.ratio, best=bool(s.near_enough)),
@@ -183,10 +204,11 @@ def verdict(found: Sequence[Standing]) -> list[str]:
     """How StEP stands, one sentence per question."""
     tasks = len(found)
     valid, near = sum(s.most_valid for s in found), sum(s.least_far for s in found)
+    easy = sum(s.least_effort for s in found)
     sentences = [
         f"StEP has the highest valid success on {valid} of {tasks} tasks.",
-        f"Among methods with valid success above {ENOUGH}, StEP has the lowest distance on "
-        f"{near} of {tasks}.",
+        f"Among methods with valid success above {ENOUGH}, StEP by distance has the lowest "
+        f"distance on {near} of {tasks}, and StEP by effort the lowest effort on {easy}.",
     ]
     for s in found:
         if s.near_enough is not None:

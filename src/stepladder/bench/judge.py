@@ -2,10 +2,13 @@
 
 Beside the metrics of what the method claims stands what holds: a path is *valid* if each of its
 rows, as the person would see it (whole numbers, levels that exist), breaks no rule of the schema,
-and the model accepts the last one.
+and the model accepts the last one. An end *holds* if models that were retrained accept it too, and
+does *a tenth short* if it's still accepted when its numbers change by a tenth less.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -16,20 +19,65 @@ from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome
 from stepladder.result.recourse import Recourse
 from stepladder.table.feasible import Feasible
+from stepladder.table.feature import Numeric
 from stepladder.table.space import Floats, Mask
 
 
-def rows(result: Recourse, scorer: Scorer, least: Floats) -> pd.DataFrame:
-    """Everyone's numbers; `least` (n,) is the closed form of the least distance, if there's one."""
-    holds = valid(result, scorer)
+SHORT = 0.1
+"""The share of a change that is missing when it falls short."""
+
+
+def rows(
+    result: Recourse, scorer: Scorer, least: Floats, successors: Sequence[Scorer] = ()
+) -> pd.DataFrame:
+    """Everyone's numbers.
+
+    least       (n,) the closed form of the least distance, if there's one
+    successors  retrained models; without any, nothing is said of what holds
+    """
+    sound = valid(result, scorer)
     found = {
         "person": result.people,
         **each(result.measured()),
-        "valid_success": holds.any(axis=1).astype(np.float64),
-        "avg_valid_success": holds.sum(axis=1) / max(holds.shape[1], 1),
+        "valid_success": sound.any(axis=1).astype(np.float64),
+        "avg_valid_success": sound.sum(axis=1) / max(sound.shape[1], 1),
         "least_distance": least,
     }
+    if successors:
+        found["holds"] = _of_people(result, lambda one, ends: _held(ends, successors))
+        found["tenth_short"] = _of_people(result, lambda one, ends: _short(one, ends, scorer))
     return pd.DataFrame(found)
+
+
+def _of_people(result: Recourse, share: Callable[[Feasible, Floats], Floats]) -> Floats:
+    """(n,) the mean over a person's reached ends of what each is worth; NaN where there's none."""
+    means = np.full(len(result.people), np.nan)
+    for person, routes in enumerate(result.routes):
+        reached = [path for path in routes if path.outcome is Outcome.REACHED]
+        if reached:
+            one = Feasible.around(result.space, reached[0].values[:1])
+            ends = np.concatenate([_seen(one, path.values[-1:]) for path in reached])
+            means[person] = share(one, ends).mean()
+    return means
+
+
+def _held(ends: Floats, successors: Sequence[Scorer]) -> Floats:
+    """(r,) the share of successors that accept each end (r, features)."""
+    return np.mean([scorer.met(scorer.score(ends)) for scorer in successors], axis=0)
+
+
+def _short(one: Feasible, ends: Floats, scorer: Scorer) -> Floats:
+    """(r,) which ends are accepted with each number alone, and with all of them, a tenth short."""
+    space, kept = one.space, np.ones(len(ends))
+    numeric = np.array([isinstance(f, Numeric) and f.chosen for f in space.schema.features])
+    for r, end in enumerate(ends):
+        moved = np.flatnonzero(numeric & one.changes(end[np.newaxis])[0] & ~np.isnan(one.start[0]))
+        less = space.grid.held((end - SHORT * (end - one.start[0]))[np.newaxis], one.start)[0]
+        tried = np.tile(end, (len(moved) + 1, 1))
+        tried[np.arange(len(moved)), moved] = less[moved]
+        tried[-1, moved] = less[moved]
+        kept[r] = scorer.met(scorer.score(one.complete(tried))).all()
+    return kept
 
 
 def valid(result: Recourse, scorer: Scorer) -> Mask:

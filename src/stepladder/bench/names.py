@@ -17,6 +17,8 @@ MODELS = {
 
 METHODS = {
     "step": "StEP",
+    "step-by-effort": "StEP, by effort",
+    "step-by-distance": "StEP, by distance",
     "step.published": "StEP as published",
     "dice": "DiCE",
     "face": "FACE",
@@ -38,7 +40,10 @@ METRICS = {
     "diversity_as_printed": "Diversity",
     "proximal_diversity": "Prox. Diversity",
     "proximal_diversity_as_printed": "Prox. Diversity",
-    "sparsity": "Features Changed",
+    "effort": "Effort",
+    "sparsity": "Things Changed",
+    "holds": "Holds",
+    "tenth_short": "Tenth Short",
     "distance_to_positives": "To Positives",
     "ms_a_person": "ms per Person",
     "dropped_a_person": "Dropped per Person",

@@ -66,7 +66,7 @@ class Run:
 
 
 def fitting(estimates: Estimates) -> list[str]:
-    """The tables that suit a run: "fair" (StEP is there twice, as it is now and as published),
+    """The tables that suit a run: "fair" (StEP is there as it is now and as published),
     those of the paper with at least two methods' rows, or "sweep"."""
     methods = {method for _, _, method in estimates.tasks()}
     if fair.PUBLISHED in methods:
@@ -264,8 +264,11 @@ def _fair(run: Run) -> list[str]:
         "that meets the goal on the row they would see and breaks no rule. *ℓ2* is the mean "
         "distance to a person's ends, *nearest* to the nearest of them, and *least* the closed "
         "form of the least possible under logistic regression (the gap in log odds over the norm "
-        "of the coefficients of the continuous columns that may change). *Features* counts those "
-        "that change, *to positives* is the distance from an end to the nearest five, *ms* are "
+        "of the coefficients of the continuous columns that may change). *Effort* is what the "
+        "routes ask of a person and *things changed* how many things they do; *holds* is the share "
+        "of models, retrained on rows drawn anew, that still say yes to an end, and *tenth short* "
+        "the share of ends that are still a yes with numbers that change by a tenth less, each "
+        "alone and all together. *To positives* is the distance from an end to the nearest five, *ms* are "
         "milliseconds per person (on two shared cores: compare them with each other only), and "
         "*dropped* counts the paths per person that a method found but that broke a rule or missed "
         "the goal on the row shown, and weren't passed on.",

@@ -240,7 +240,9 @@ def _run_cell(spec: Spec, cell: Cell, task: Task) -> tuple[pd.DataFrame, CellFac
         result = method.recourse(people, time_budget=budget)
         times.append(time.perf_counter())
         scorer = Scorer(task.model, task.space, goal)
-        rows = judge.rows(result, scorer, task.least_distances(people, goal.threshold))
+        successors = [Scorer(model, task.space, goal) for model in task.retrained]
+        least = task.least_distances(people, goal.threshold)
+        rows = judge.rows(result, scorer, least, successors)
     except Exception as error:  # noqa: BLE001  # a method's failure is a result too
         return pd.DataFrame(), CellFacts(spec.fingerprint(cell), error=_sentence(error))
     return rows, CellFacts(

@@ -85,6 +85,7 @@ class Spec(Checked):
     goal           the score a path has to reach
     turned_down    people who score below it are turned down
     time_budget    seconds per person, the same for every method; without one there's no limit
+    retrained      under how many models, retrained on rows drawn anew, ends are tried
     """
 
     name: Label
@@ -97,6 +98,7 @@ class Spec(Checked):
     goal: Share = 0.7
     turned_down: Share = 0.5
     time_budget: Annotated[float, Field(gt=0)] | None = None
+    retrained: Annotated[int, Field(ge=0)] = 0
     methods: tuple[MethodSpec, ...]
 
     @model_validator(mode="after")
@@ -164,6 +166,8 @@ class Spec(Checked):
             "turned_down": self.turned_down,
             "time_budget": self.time_budget,
         }
+        if self.retrained:  # rows of a spec without are the same as before there was any
+            facts["retrained"] = self.retrained
         text = json.dumps(facts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -7,7 +7,8 @@ rows. Levels of categories are known beforehand in both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from stepladder.model.scorer import Encoded, Scorer, encoded
 from stepladder.table.feature import Numeric
 from stepladder.table.space import Floats, Space
 
+FRESH = 1000
+"""The seed of the first retrained model: none that a task has itself."""
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -35,6 +39,28 @@ class Task:
     model: Encoded
     turned_down: pd.DataFrame
     """the test rows that the model turns down, in test order"""
+    kind: str
+    """which model it is, and what it learned from, so that it can be retrained"""
+    lessons: Lessons
+    seed: int
+    count: int = 0
+    """how many retrained models there are"""
+
+    @cached_property
+    def retrained(self) -> tuple[Encoded, ...]:
+        """The same kind of model, each learned from as many train rows, drawn with replacement."""
+        made = []
+        for number in range(self.count):
+            drawn = np.random.default_rng([self.seed, number]).integers(
+                0, len(self.labels), len(self.labels)
+            )
+            lessons = replace(
+                self.lessons,
+                train=self.lessons.train[drawn],
+                train_labels=self.lessons.train_labels[drawn],
+            )
+            made.append(encoded(MODELS[self.kind](lessons, FRESH + number)))
+        return tuple(made)
 
     def least_distances(self, people: pd.DataFrame, goal: float) -> Floats:
         """(n,) how near any row that meets the goal can be; NaN unless the model is linear.
@@ -73,4 +99,8 @@ def prepare(spec: Spec, dataset: str, model: str, seed: int, data_dir: Path | No
         space,
         encoded(trained),
         rows.iloc[split.test[refused]],
+        model,
+        lessons,
+        seed,
+        spec.retrained,
     )

@@ -548,21 +548,21 @@ class Walk:
         return self._plan is None and self._step.pays_per_answer
 
     def _offer(self, slot: int, path: Path) -> Offer:
-        before, after = path.values[0], path.values[1]
-        space = self._step.space_
         return Offer(
             path=slot,
-            changes=tuple(
-                Asked(
-                    space.schema.names[f],
-                    space.shown(int(f), before[f]),
-                    space.shown(int(f), after[f]),
-                )
-                for f in np.flatnonzero(space.links.changes(before, after))
-            ),
+            changes=self._asked(path.values[0], path.values[1]),
             score=float(path.scores[1]),
             steps_left=path.steps - 1,
             reaches_goal=path.outcome is Outcome.REACHED,
+            total=self._asked(path.values[0], path.values[-1]),
+        )
+
+    def _asked(self, before: Floats, after: Floats) -> tuple[Asked, ...]:
+        """What is to be done to get from one row, (features,), to another."""
+        space = self._step.space_
+        return tuple(
+            Asked(space.schema.names[f], space.shown(f, before[f]), space.shown(f, after[f]))
+            for f in np.flatnonzero(space.links.changes(before, after)).tolist()
         )
 
     def _move(self, row: Floats) -> None:

@@ -32,6 +32,8 @@ class Offer:
     """how many steps the path plans after this one"""
     reaches_goal: bool
     """whether the planned path ends at the goal"""
+    total: tuple[Asked, ...] = ()
+    """all that the path asks for from here, this step included"""
 
     def __str__(self) -> str:
         asked = "; ".join(str(change) for change in self.changes)
