@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,6 +47,12 @@ class Measured:
         ]
         return rows.sort_values([*PERSON, "path"])
 
+    def cases(self) -> list[tuple[str, float]]:
+        """Each goal and method that was run, in order."""
+        run = set(zip(self.routes["method"], self.routes["goal"], strict=True))
+        goals = sorted({goal for _, goal in run})
+        return [(method, goal) for goal in goals for method in METHODS if (method, goal) in run]
+
     def ran(self, *methods: str) -> bool:
         return set(methods) <= set(self.routes["method"].unique())
 
@@ -74,7 +81,7 @@ def lines(measured: Measured) -> list[Line]:
 
 def _singles(measured: Measured) -> Iterator[Line]:
     offered = measured.of("effort").groupby(PERSON)["things"].min() == 1
-    has = _brute(measured, "single")
+    has = brute(measured, "single")
     share, least = _share(offered.reindex(has.index, fill_value=False))
     yield Line(
         "Where brute force finds a single change, one is offered to at least 98 %",
@@ -149,20 +156,20 @@ def _before(measured: Measured) -> Iterator[Line]:
 
 
 def _different(measured: Measured) -> Iterator[Line]:
-    sets = measured.of("effort").groupby(PERSON)["features"].agg(_sets)
+    routes = sets(measured)
     for fact, tell, aim, words in (
         ("two", two_that_differ, 0.9, "neither of whose sets of features contains the other's"),
         ("apart", two_apart, 0.7, "that share no feature"),
     ):
-        has = _brute(measured, fact)
-        got = sets.map(tell).reindex(has.index, fill_value=False)
+        has = brute(measured, fact)
+        got = routes.map(tell).reindex(has.index, fill_value=False)
         share, least = _share(got)
         yield Line(
             f"At least {_percent(aim)} have two routes {words}, where brute force finds such",
             share >= aim,
             f"{_percent(share)} of {len(has):,} people; {least}",
         )
-    adult = sets[sets.index.get_level_values("table") == "adult"]
+    adult = routes[routes.index.get_level_values("table") == "adult"]
     share, least = _share(adult.map(two_that_differ))
     yield Line(
         "At least 80 % of all people on Adult have two of which neither contains the other",
@@ -171,8 +178,10 @@ def _different(measured: Measured) -> Iterator[Line]:
     )
 
 
-def _sets(features: pd.Series[str]) -> list[frozenset[str]]:
-    return [frozenset(one.split("|")) for one in features]
+def sets(measured: Measured) -> pd.Series[Any]:
+    """The features that change on each of a person's routes."""
+    features = measured.of("effort").groupby(PERSON)["features"]
+    return features.agg(lambda them: [frozenset(one.split("|")) for one in them])
 
 
 # ---- a yes that holds -------------------------------------------------------------------------
@@ -304,7 +313,7 @@ def _people(measured: Measured, method: str, outcome: str) -> float:
     return float(by_person.map(lambda them: "reached" not in them and outcome in them).mean())
 
 
-def _brute(measured: Measured, fact: str) -> pd.Series[int]:
+def brute(measured: Measured, fact: str) -> pd.Series[int]:
     """Those for whom brute force finds something, on tasks that were answered."""
     rows = measured.brute[measured.brute[fact] == 1].set_index(PERSON)[fact]
     answered = measured.routes[measured.routes["method"] == "effort"]

@@ -1,6 +1,6 @@
 """The tasks of `make bench-advice`: a table, a kind of model and a seed, and who is turned down.
 
-A model is a scikit-learn pipeline on raw rows, so that it can be cloned and retrained. Whatever takes
+A model is a scikit-learn pipeline on raw rows, so that it can be cloned and retrained. What takes
 a while (retrained models) is kept under build/advice.
 """
 
