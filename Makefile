@@ -101,6 +101,7 @@ docs: $(STAMP) ## build the guide into build/docs
 
 pictures: $(STAMP) ## draw the pictures of docs/pictures.md
 	$(BIN)/python docs/pictures/draw.py
+	COLUMNS=80 $(BIN)/python docs/pictures/terminals.py
 
 dist: $(STAMP) ## build wheel and sdist into dist/, check them and try the wheel in an empty environment
 	$(BIN)/python scripts/dist.py

@@ -101,14 +101,16 @@ def test_changes_and_scores_are_shown_as_in_words():
     person = rows.iloc[[0]].assign(income=20_000, debt=1234.5)
     result, walk = step.recourse(person), step.walk(person)
     end = result.final["income"].iloc[0]
-    row = texts(result._repr_html_())[-7:]
-    assert row[:3] == [str(person.index[0]), "reached", "20%"]
+    row = texts(result._repr_html_())[-8:]
+    assert row[:4] == [str(person.index[0]), "reached", "20%", "1"]  # the first path
+    assert row[5] == f"{result.final['effort'].iloc[0]:.2f}"
     assert row[-2].endswith("%")
     assert row[-1] == f"pay: $20,000 → ${end:,} a year"
     shown = texts(walk._repr_html_())
     assert shown[0] == "The score is 20%; a yes takes 50%"
     assert shown[4:10] == ["pay", "$20,000 a year", "increase", "debt", "$1,234.50", "never"]
-    assert any(text.startswith("pay: $20,000 → ") for text in shown)
+    offered = next(i for i, text in enumerate(shown) if text.startswith("pay: $20,000 → "))
+    assert shown[offered - 1] == "1"
     walk.lock("income")
     assert texts(walk._repr_html_())[6] == "locked"
 

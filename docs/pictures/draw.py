@@ -17,5 +17,5 @@ page = (folder.parent / "pictures.md").read_text(encoding="utf-8")
 os.chdir(folder)
 exec("".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)))
 
-applicant = plots.person(work(seed=0, console=Console(quiet=True)).result, 993, width=1000)
+applicant = plots.before_after(work(seed=0, console=Console(quiet=True)).result, 993, width=1000)
 plots.save(applicant, "applicant.svg")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Decimal
 
 MISSING = "–"
 """Where there is no number."""
+
+DIGITS = 4
+"""As many as people read of a number that could have any."""
 
 
 def exact(n: float | Decimal, *, apart: bool = True, cents: bool = False) -> str:
@@ -35,6 +38,19 @@ def plain(n: float) -> str:
     ['1200', '-0.5', '0.3']
     """
     return f"{n:.15g}"
+
+
+def short(n: float, rounding: str = ROUND_HALF_EVEN) -> float:
+    """A number to four digits, or to the whole if that has more; `rounding` is decimal's.
+
+    >>> short(0.802325581), short(1174.2857), short(123456.78), short(0.12341, "ROUND_CEILING")
+    (0.8023, 1174.0, 123457.0, 0.1235)
+    """
+    if not math.isfinite(n) or n == 0:
+        return n
+    given = Decimal(str(n))
+    last = Decimal(1).scaleb(min(0, given.adjusted() - DIGITS + 1))
+    return float(given.quantize(last, rounding=rounding))
 
 
 def rounded(n: float, decimals: int = 2) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 
@@ -31,6 +32,21 @@ def test_help_names_every_command(capsys):
         assert f"  {command} " in out
         assert main(["bench", command, "--help"]) == 0
         assert "Usage: stepladder bench" in capsys.readouterr().out
+
+
+COMMANDS = [
+    *(["demo"], ["schema"], ["recourse"], ["walk"], ["audit"], ["report"], ["letter"]),
+    *(["bench", name] for name in ("run", "table", "compare", "page")),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_names_what_an_option_takes_and_no_python_type(command, capsys):
+    assert main([*command, "--help"]) == 0
+    said = capsys.readouterr().out
+    taken = re.findall(r"^ +(?:--[a-z-]+(?:, )?)+ (\S+)", said, re.MULTILINE)
+    assert {"FILE", "N", "NAMES", "MODEL", "TEXT", "NUMBER"} & {*taken}
+    assert not re.search(r"<(list|str|int|float|path|file)|\brange>", said)
 
 
 @pytest.mark.parametrize(

@@ -1236,6 +1236,23 @@ def test_the_page_and_the_help_have_the_table_of_exits():
         assert f"{int(status):>5}  {why}" in said
 
 
+def test_what_decides_which_paths_are_found_is_said_on_the_command_line(folder):
+    given = {"cost": "distance", "slack": 0.05, "step-size": 0.5, "max-steps": 20}
+    shown = stepladder(*(str(p) for n, v in given.items() for p in (f"--{n}", v)), "--json")
+    assert shown.exit_code in (0, 3), shown.output
+    settings = json.loads(shown.stdout)["settings"]
+    assert {name: settings[name.replace("-", "_")] for name in given} == given
+    usual = json.loads(stepladder("--json").stdout)["settings"]
+    assert (usual["cost"], usual["slack"]) == ("effort", 0.1)
+    for name, value in given.items():
+        shown = stepladder("--method", "face", f"--{name}", str(value))
+        assert shown.exit_code == 2
+        assert f"--{name} is for --method step" in shown.output
+    shown = stepladder("--cost", "money")
+    assert shown.exit_code == 2
+    assert "'money' is neither effort nor distance" in shown.output
+
+
 def test_a_policy_and_the_most_changes_are_said_on_the_command_line(folder):
     shown = stepladder(
         *("--out", "plan.csv", "--policy", "debt <= 2", "--max-changes", "1", "--json")

@@ -1,11 +1,10 @@
-"""`stepladder report` and `stepladder letter`."""
+"""`stepladder report`."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import pytest
 from tests.methods import bank
@@ -86,34 +85,6 @@ def test_groups_may_come_from_a_table_of_their_own(saved, tmp_path, ending):
     assert page == expected
 
 
-def test_a_letter_is_written_to_the_person_who_was_said(saved, tmp_path):
-    out, person = tmp_path / "letter.html", bank.REJECTED.index[2]
-    shown = stepladder(
-        *("letter", saved, "--person", person, "--out", out, "--sender", "The bank\\nHigh Street"),
-    )
-    assert (shown.exit_code, shown.output) == (0, f"The letter is in {out}.\n")
-    page = out.read_text(encoding="utf-8")
-    assert "High Street" in page
-    assert "The bank\\n" not in page
-
-
-def test_a_letter_is_written_to_nobody_else(saved, tmp_path):
-    result, person = sl.Recourse.load(saved), bank.REJECTED.index[2]
-    for stranger in (f"0{person}", f"{person}.0", "-1", "True"):
-        shown = stepladder("letter", saved, "--person", stranger, "--out", tmp_path / "l.html")
-        assert shown.exit_code == 1
-        assert f"nobody called '{stranger}'" in shown.stderr
-        assert repr(result.people.tolist()[0]) in shown.stderr
-    twins = np.array([7, "7", 8, 9], dtype=object)
-    replace(result, people=twins).save(tmp_path / "twins.json")
-    shown = stepladder(
-        *("letter", tmp_path / "twins.json", "--person", "7", "--out", tmp_path / "l.html")
-    )
-    assert shown.exit_code == 1
-    assert "2 people of the result are called '7'" in shown.stderr
-    assert not (tmp_path / "l.html").exists()
-
-
 BY_TABLE = ["report", "{saved}", "--out", "{folder}/r.html", "--groups", "{groups}"]
 
 
@@ -124,7 +95,6 @@ BY_TABLE = ["report", "{saved}", "--out", "{folder}/r.html", "--groups", "{group
         (["report", "{saved}", "--out", "{folder}/nowhere/r.html"], "nowhere"),
         (["report", "{saved}", "--out", "{folder}/r.txt"], "ends in .html"),
         (["report", "none.parquet", "--out", "{folder}/r.txt"], "ends in .html"),
-        (["letter", "none.parquet", "--person", "1", "--out", "{folder}/r"], "ends in .html"),
         (
             ["report", "{saved}", "--out", "{folder}/r.html", "--by", "ownr"],
             "--by names 'ownr', which is no feature of the schema. Did you mean 'owner'?",
@@ -150,10 +120,6 @@ BY_TABLE = ["report", "{saved}", "--out", "{folder}/r.html", "--groups", "{group
             "by its column 'who', such as 'a'. Name the column that says who each is: --id COLUMN.",
         ),
         (["report", "{saved}", "--out", "{folder}/r.html", "--model", "m.skops"], "m.skops"),
-        (
-            ["letter", "{saved}", "--out", "{folder}/l.html", "--person", "who"],
-            "called 'who'",
-        ),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(saved, groups, tmp_path, arguments, said):

@@ -69,6 +69,32 @@ def test_final_is_the_last_row_of_each_path(name, kind):
     )
 
 
+def test_every_path_says_what_it_asks_and_its_changes_add_up_to_that(name, kind):
+    result = made.answer(name, kind)
+    final = result.final.set_index(["person", "path"])
+    asked = result.changes.groupby(["person", "path"])
+    assert final["effort"].notna().all()
+    total = asked["effort"].sum().reindex(final.index, fill_value=0.0)
+    np.testing.assert_allclose(final["effort"], total)
+    assert (final["changes"] == asked.size().reindex(final.index, fill_value=0)).all()
+    assert (result.changes["effort"] >= 0.1).all()
+
+
+def test_choices_are_successes_of_whoever_is_asked_about_the_best_first(name, kind):
+    result = made.answer(name, kind)
+    for person, best in zip(result.status["person"], result.status["best_path"], strict=True):
+        mine = result.choices(person)
+        assert set(mine["outcome"]) <= {"reached"}
+        assert list(mine["path"])[:1] == ([] if best is pd.NA else [best])
+        assert not mine["path"].duplicated().any()
+        asked = result.changes[result.changes["person"] == person]
+        told = [
+            tuple(map(tuple, asked[asked["path"] == path][["feature", "after"]].to_numpy()))
+            for path in mine["path"]
+        ]
+        assert len(set(told)) == len(told)
+
+
 def test_what_is_dropped_is_counted_anew_in_every_answer(kind):
     method, people = made.fitted("cchvae", kind), made.people(kind)
     counts = [method.recourse(people).dropped for _ in range(3)]

@@ -97,6 +97,8 @@ def test_what_follows_can_be_neither_locked_nor_limited(name):
         walk.lock(name)
     with pytest.raises(ParameterError, match="Lock or limit those, or state a requirement"):
         walk.limit(name, 0, None)
+    with pytest.raises(ParameterError, match="follows from other things, so it has no difficulty"):
+        walk.difficulty(name, 2)
     with pytest.raises(ParameterError, match=f"'{name}' follows from other features"):
         STEP.recourse(PERSON, locked=[name])
     STEP.recourse(PERSON, locked=ruled.SCHEMA.names)  # where nothing moves, it doesn't either

@@ -98,9 +98,10 @@ def test_offers_are_the_first_steps_of_the_paths_that_recourse_gives(step):
         assert offer.score == after["score"]
 
 
-def test_the_offers_come_soonest_goal_first_and_read_as_raw_units(step):
+def test_the_offers_are_what_really_differs_the_easiest_first_and_read_as_raw_units(step):
     offers = step.walk(PERSON).directions()
-    assert [o.steps_left for o in offers] == sorted(o.steps_left for o in offers)
+    result = step.recourse(pd.DataFrame([PERSON]))
+    assert [o.path for o in offers] == list(result.choices(0)["path"])
     assert "income: 18,000 → " in " ".join(str(o) for o in offers)
 
 
@@ -144,11 +145,72 @@ def test_a_locked_feature_is_in_no_offer_until_it_is_unlocked(step):
     assert seen.isdisjoint({"debt", "job"})
     assert walk.row["debt"].iloc[0] == PERSON["debt"]
 
-    walk = step.walk(PERSON, locked=["debt", "education", "job"])
-    assert {c.feature for o in walk.directions() for c in o.changes} == {"income"}
-    walk.unlock("debt")
-    assert "debt" in {c.feature for o in walk.directions() for c in o.changes}
-    assert walk.locked == ("education", "job")
+    walk = step.walk(PERSON, locked=["income", "job"])
+    assert {c.feature for o in walk.directions() for c in o.changes} <= {"debt", "education"}
+    walk.unlock("income")
+    assert "income" in {c.feature for o in walk.directions() for c in o.changes}
+    assert walk.locked == ("job",)
+
+
+def test_what_is_hard_for_somebody_counts_so_many_times_until_it_does_not(step):
+    walk = step.walk(PERSON)
+    usual = [path.efforts for path in walk._paths()]
+    start, income = walk.row, SCHEMA.names.index("income")
+    walk.difficulty("income", 20)
+    assert walk.difficulties == {"income": 20.0}
+    assert walk.row.equals(start)
+    hard = {tuple(path.values[-1]): path.efforts for path in walk._paths()}
+    effort = step.effort_.of(walk._row, np.array(list(hard)))
+    effort[:, income] = np.where(effort[:, income] > 0, 20 * (effort[:, income] - 0.1) + 0.1, 0)
+    np.testing.assert_allclose(effort, list(hard.values()))
+    assert "any, 20 times as hard as usual" in walk._repr_html_()
+    walk.difficulty("income", 1)
+    assert walk.difficulties == {}
+    np.testing.assert_array_equal(usual, [path.efforts for path in walk._paths()])
+    walk.difficulty("income", 1)
+    assert [e["event"] for e in walk.history] == ["start", "difficulty", "difficulty"]
+    assert [e.get("times") for e in walk.history] == [None, 20.0, 1.0]
+
+
+def test_what_is_hard_comes_back_with_the_walk_and_what_is_ahead_is_weighed_by_it(step):
+    walk = step.walk(PERSON)
+    walk.difficulty("income", 3)
+    walk.take(walk.directions()[0].path)
+    again = step.resume(walk.to_json())
+    assert again.difficulties == {"income": 3.0}
+    assert again.history == walk.history
+    for mine, theirs in zip(walk._paths(), again._paths(), strict=True):
+        np.testing.assert_array_equal(mine.efforts, theirs.efforts)
+    slot, ahead = walk._followed
+    here = np.repeat(walk._row, 1, axis=0)
+    three = np.where(np.array(SCHEMA.names) == "income", 3.0, 1.0)[None]
+    np.testing.assert_array_equal(ahead.efforts, step.effort_.of(here, ahead.values[-1:], three)[0])
+    assert walk.directions()[0].path == slot
+    saved = json.loads(walk.to_json())
+    for place in (saved["difficulties"], saved["history"][1]):
+        key = "times" if "times" in place else "income"
+        for odd in (0, -1, "3", None):
+            damaged = json.dumps(saved).replace(json.dumps(place), json.dumps({**place, key: odd}))
+            with pytest.raises(ResultError, match="must be a number above 0"):
+                step.resume(damaged)
+    del saved["difficulties"]  # as in a walk that was saved before there were any
+    assert step.resume(json.dumps(saved)).difficulties == {}
+
+
+@pytest.mark.parametrize("times", [0, -2, np.nan, np.inf, "3", True, None])
+def test_a_difficulty_is_a_number_above_0(step, times):
+    walk = step.walk(PERSON)
+    with pytest.raises(ParameterError, match=r"difficulty\(times\) must be a number above 0; got"):
+        walk.difficulty("income", times)
+    with pytest.raises(SchemaError, match="incom"):
+        walk.difficulty("incom", 2)
+    assert len(walk.history) == 1
+
+
+def test_the_published_method_knows_no_difficulty():
+    published = sl.StEP.published(paths=1).fit(train(), score, schema=SCHEMA)
+    with pytest.raises(ParameterError, match="knows no difficulty"):
+        published.walk(PERSON).difficulty("income", 2)
 
 
 def test_limits_hold_in_every_offer_until_they_are_lifted(step):

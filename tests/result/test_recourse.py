@@ -184,7 +184,10 @@ def test_paths_that_fail_are_explained_beside_those_that_succeed():
     made = handmade(
         [[path(reached, "meets the goal", 0.0, 2.0), path(missed, "no time", 0.0, 1.0)]], goal
     )
-    assert made.status["reason"][0] == "1 of 2 paths reach a score of at least 0.5; path 1: no time"
+    assert (
+        made.status["reason"][0]
+        == "1 of 2 paths reach a score of at least 0.5; another doesn't: no time"
+    )
     assert made.status["best_path"][0] == 0
 
 
@@ -210,6 +213,76 @@ def test_changes_show_values_as_the_person_knows_them(result):
     kinds = {"income": int, "debt": float, "job": str, "education": str, "owner": bool}
     for feature, before, after in result.changes[["feature", "before", "after"]].to_numpy():
         assert type(before) is type(after) is kinds.get(feature, float)
+
+
+def test_the_efforts_of_the_changes_add_up_and_are_those_of_the_method(step, result):
+    asked = result.changes.groupby(["person", "path"])
+    final = result.final.set_index(["person", "path"])
+    np.testing.assert_allclose(asked["effort"].sum(), final["effort"][asked.size().index])
+    assert (asked.size() == final["changes"][asked.size().index]).all()
+    stay = final.drop(index=asked.size().index)
+    assert (stay[["changes", "effort"]] == 0).to_numpy().all()
+    assert (final["tight"].dtype, final["holds"].dtype) == (bool, float)
+    reached = result.final[result.final["outcome"] == "reached"]
+    start = step.space_.read(PEOPLE.loc[reached["person"]])
+    efforts = step.effort_.of(start, step.space_.read(reached[FEATURES]))
+    np.testing.assert_allclose(efforts.sum(axis=1), reached["effort"])
+
+
+def test_every_path_knows_how_its_end_ranks(step, result):
+    for routes in result.routes:
+        ends = np.stack([path.values[-1] for path in routes])
+        np.testing.assert_array_equal(
+            step.effort_.ranks(ends), np.stack([path.ranks for path in routes])
+        )
+
+
+def test_a_private_method_weighs_by_what_was_declared():
+    schema = sl.Schema([sl.Numeric("a", bounds=(0, 8))])
+    rows = pd.DataFrame({"a": np.linspace(0, 8, 60)})
+    budget = sl.Budget(5, 1e-6)
+    private = sl.StEP(paths=1, privacy=sl.PayPerDirection(budget))
+    private.fit(rows, lambda frame: frame["a"] / 8, schema=schema)
+    end = np.array([[4.0]])
+    assert private.effort_.of(np.array([[2.0]]), end)[0, 0] == pytest.approx(2 / 8 + 0.1)
+    assert np.isnan(private.effort_.ranks(end)).all()
+
+
+def test_who_has_only_an_unsure_path_has_no_success_and_is_told_so():
+    unsure, stalled = sl.Outcome.UNSURE, sl.Outcome.STALLED
+    made = handmade(
+        [[path(stalled, "far", 0.0, 0.1), path(unsure, "may not hold", 0.0, 0.6)]], GOAL
+    )
+    assert list(made.status.loc[0, ["outcome", "reason"]]) == ["unsure", "may not hold"]
+    assert made.status["best_path"][0] is pd.NA
+    assert made.metrics()["success"][0] == 0.0
+    assert len(made.choices(0)) == 0
+
+
+def test_a_method_that_has_a_cost_says_itself_what_is_easiest():
+    first, second = (
+        replace(path(sl.Outcome.REACHED, "", 0.0, end), efforts=np.array([effort]))
+        for end, effort in ((2.0, 0.9), (-3.0, 0.4))
+    )
+    by_effort = handmade([[first, second]], sl.Goal(0.5))
+    assert by_effort.status["best_path"][0] == 1
+    assert list(by_effort.choices(0)["path"]) == [1, 0]
+    by_cost = handmade([[first, second]], sl.Goal(0.5), cost="distance")
+    assert by_cost.status["best_path"][0] == 0
+    assert list(by_cost.choices(0)["path"]) == [0, 1]
+
+
+@pytest.mark.parametrize("convert", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "arrow"])
+def test_choices_are_a_frame_of_the_caller_s_kind(step, convert):
+    people = convert(REJECTED.iloc[:3].reset_index(drop=True))
+    found = step.recourse(people)
+    mine = found.choices(1)
+    assert type(mine) is type(people)
+    rows, final = as_pandas(mine), as_pandas(found.final)
+    slots = found.choices_at(1)
+    assert len(slots) > 0
+    expected = final[final["person"] == 1].set_index("path").loc[slots]
+    assert_frame_equal(rows.set_index("path"), expected)
 
 
 def test_polars_and_arrow_frames_of_changes_hold_text(step):
@@ -242,7 +315,13 @@ def handmade(routes, goal, name="a", **settings):
     )
 
 
-@pytest.mark.parametrize("name", ["person", "path", "step", "outcome", "score", "steps"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("person", "path", "step", "outcome", "score", "steps"),
+        *("changes", "effort", "months", "holds", "tight"),
+    ],
+)
 def test_a_feature_named_like_a_result_column_gets_an_underscore(name):
     made = handmade([[path(sl.Outcome.REACHED, "", 0.0, 2.0)]], sl.Goal(0.5), name=name)
     assert list(made.paths) == ["person", "path", "step", f"{name}_", "score"]
@@ -342,6 +421,10 @@ def assert_same(result: sl.Recourse, loaded: sl.Recourse) -> None:
     for mine, theirs in zip(result.routes, loaded.routes, strict=True):
         for a, b in zip(mine, theirs, strict=True):
             np.testing.assert_array_equal(a.points, b.points)
+            np.testing.assert_array_equal(a.efforts, b.efforts)
+            np.testing.assert_array_equal(a.ranks, b.ranks)
+            assert a.tight is b.tight
+            np.testing.assert_array_equal(a.holds, b.holds)
             assert a.reason == b.reason
 
 
@@ -446,6 +529,7 @@ def test_whole_numbers_may_have_gaps_in_a_later_batch(step, tmp_path, suffix):
 @pytest.mark.parametrize("suffix", ["parquet", "json"])
 def test_features_called_like_columns_of_a_file_come_back(tmp_path, suffix):
     names = ["person", "path", "step", "score", "outcome", "reason", "nearness", "point"]
+    names += ["efforts", "ranks", "tight", "holds"]
     random = np.random.default_rng(0)
     rows = pd.DataFrame({name: random.normal(size=30) for name in names})
     step = sl.StEP(paths=2).fit(
@@ -746,6 +830,81 @@ def test_tampered_parquet_is_refused(result, tmp_path, tampered):
     table = tampered(table.replace_schema_metadata({**table.schema.metadata, **totals}))
     pyarrow.parquet.write_table(table, file)
     with pytest.raises(ResultError, match="isn't a result that can be read back"):
+        sl.Recourse.load(file)
+
+
+def sure_and_tight(result):
+    """The same with something to say of how sure each path is."""
+    routes = [
+        [
+            replace(path, tight=k == 1, holds=np.nan if k == 2 else 0.9 + i / 100)
+            for k, path in enumerate(own)
+        ]
+        for i, own in enumerate(result.routes)
+    ]
+    return replace(result, routes=routes)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json"])
+def test_how_sure_and_how_hard_a_path_is_comes_back(result, tmp_path, suffix):
+    made = sure_and_tight(result)
+    assert made.final["tight"].sum() == len(PEOPLE)
+    made.save(tmp_path / f"plan.{suffix}")
+    again = sl.Recourse.load(tmp_path / f"plan.{suffix}")
+    assert_same(made, again)
+    assert_frame_equal(made.choices(40), again.choices(40))
+
+
+def test_what_is_long_stands_once_for_each_path(result, tmp_path):
+    result.save(tmp_path / "plan.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "plan.parquet").to_pandas()
+    for name in ("efforts", "ranks"):
+        assert (table[name].notna() == (table["step"] == 0)).all()
+
+
+def older(file):
+    """Make the file what the version before wrote, which knew nothing of effort."""
+    new = ("efforts", "ranks", "tight", "holds")
+    if file.suffix == ".json":
+        content = json.loads(file.read_text())
+        content["run"]["format"] = 2
+        for person in content["people"]:
+            for one in person["paths"]:
+                for name in new:
+                    del one[name]
+        file.write_text(json.dumps(content))
+        return
+    table, metadata = pa.parquet.read_table(file), pa.parquet.read_metadata(file).metadata
+    facts = {key: metadata[key] for key in (b"stepladder.run", b"stepladder.totals")}
+    run = json.loads(facts[b"stepladder.run"])
+    facts[b"stepladder.run"] = json.dumps({**run, "format": 2}).encode()
+    table = table.drop_columns(list(new)).replace_schema_metadata(facts)
+    pa.parquet.write_table(table, file)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json"])
+def test_a_file_of_the_format_before_is_read_with_its_efforts_unknown(result, tmp_path, suffix):
+    result.save(tmp_path / f"plan.{suffix}")
+    older(tmp_path / f"plan.{suffix}")
+    again = sl.Recourse.load(tmp_path / f"plan.{suffix}")
+    assert again.final["effort"].isna().all()
+    assert again.changes["effort"].isna().all()
+    assert not again.final["tight"].any()
+    unknown = ["effort", "holds", "tight"]
+    assert_frame_equal(again.final.drop(columns=unknown), result.final.drop(columns=unknown))
+    assert again.metrics()["effort"].isna().all()
+    assert len(again.choices(40))
+
+
+@pytest.mark.parametrize("wrong", [[1.0], "x", 5, [[1.0]]], ids=repr)
+@pytest.mark.parametrize("name", ["efforts", "ranks"])
+def test_efforts_that_do_not_fit_are_refused(result, tmp_path, name, wrong):
+    file = tmp_path / "plan.json"
+    result.save(file)
+    content = json.loads(file.read_text())
+    content["people"][0]["paths"][0][name] = wrong
+    file.write_text(json.dumps(content))
+    with pytest.raises(ResultError, match="damaged"):
         sl.Recourse.load(file)
 
 

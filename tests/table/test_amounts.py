@@ -26,6 +26,11 @@ OWNER = sl.Categorical("owner", levels=[False, True], label="home ownership")
 @pytest.mark.parametrize(
     ("feature", "v", "said"),
     [
+        (JOB.but(labels={"clerk": "works in an office"}), "clerk", "works in an office"),
+        (JOB.but(labels={"clerk": "works in an office"}), "nurse in a hospital", JOB.levels[1]),
+        (OWNER.but(labels={True: "owns their home"}), True, "owns their home"),
+        (OWNER.but(labels={True: "owns their home"}), np.bool_(False), "no"),
+        (sl.Ordinal("a", levels=[1, 2], labels={2: "high"}), 2.0, "high"),
         (MONTHLY, 3200, "$3,200 a month"),
         (MONTHLY, 3200.5, "$3,200.50 a month"),
         (MONTHLY, 3200.0, "$3,200 a month"),

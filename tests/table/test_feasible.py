@@ -218,6 +218,15 @@ def test_each_of_many_people_has_a_set_of_their_own():
     assert rows[:, SPACE.schema.position("savings")].tolist() == [8.0, 5.0, 5.0]
 
 
+def test_what_is_hard_for_each_goes_with_them_and_is_as_usual_by_default():
+    start = SPACE.read(pd.concat([person(), person(income=9.0)], ignore_index=True))
+    usual = Feasible.around(SPACE, start)
+    assert usual.difficulty.tolist() == np.ones(start.shape).tolist()
+    hard = np.arange(1.0, start.size + 1).reshape(start.shape)
+    feasible = Feasible.around(SPACE, start, difficulty=hard)
+    np.testing.assert_array_equal(feasible.take(np.array([1, 0, 1])).difficulty, hard[[1, 0, 1]])
+
+
 def test_a_number_of_points_that_fits_nobody_is_refused():
     feasible = sl.Feasible.of(SPACE, pd.concat([person(), person()]))
     with pytest.raises(ParameterError, match="one row for each of 2 people, got 3"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import numpy as np
@@ -443,6 +444,41 @@ def test_an_ordinal_goes_its_own_way_besides():
 def test_moves_that_make_no_sense_are_refused(make, settings, said):
     with pytest.raises(SchemaError, match=f"^The {make.kind} feature 'a': {said}"):
         make("a", levels=ACCOUNTS, **settings)
+
+
+@pytest.mark.parametrize("make", [sl.Ordinal, sl.Categorical])
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ({"gould": "a"}, r"labels names 'gould', which .* Did you mean 'gold'\?"),
+        ({"gold": ""}, "the label of 'gold' must not be empty"),
+        ({"gold": 3}, "labels must be one line of text"),
+        (["gold"], "labels must be a mapping such as {level: text}, got"),
+        ({"gold": "best", "basic": "best"}, "labels call two levels 'best'"),
+    ],
+)
+def test_labels_of_levels_that_make_no_sense_are_refused(make, labels, said):
+    with pytest.raises(SchemaError, match=f"^The {make.kind} feature 'a': {said}"):
+        make("a", levels=ACCOUNTS, labels=labels)
+
+
+@pytest.mark.parametrize("levels", [[1, 2, 3], [False, True], [0.5, 1.5]])
+def test_labels_and_moves_survive_files_whatever_levels_are(tmp_path, levels):
+    labels = {level: f"level {i}" for i, level in enumerate(levels)}
+    feature = sl.Categorical("a", levels=levels, labels=labels, moves={levels[0]: [levels[1]]})
+    schema = sl.Schema([feature])
+    again = sl.Schema.from_dict(json.loads(json.dumps(schema.to_dict())))
+    assert again.features[0].labels == labels
+    assert again == schema
+    schema.save(tmp_path / "schema.yaml")
+    assert sl.Schema.load(tmp_path / "schema.yaml") == schema
+    assert pickle.loads(pickle.dumps(feature)) == feature
+    assert hash(again.features[0]) == hash(feature)
+
+
+def test_labels_of_levels_are_words_and_no_rules():
+    plain = sl.Categorical("a", levels=ACCOUNTS)
+    assert plain.but(labels={"gold": "gold account"}).rules == plain
 
 
 def test_moves_against_an_ordinals_change_are_no_moves():

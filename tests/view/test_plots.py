@@ -30,7 +30,18 @@ from stepladder.errors import (
 )
 from stepladder.view import plots
 from stepladder.view.plots.plane import Chosen, Principal, usual
-from stepladder.view.plots.style import COLOURS, DASHES, MOST, SHAPES, sampled
+from stepladder.view.plots.style import (
+    COLOURS,
+    DARK,
+    DASHES,
+    INK,
+    MOST,
+    PAPER,
+    QUIET,
+    SHADE,
+    SHAPES,
+    sampled,
+)
 from stepladder.words import plans as words
 
 STEP = bank.fitted(paths=3, step_size=0.5)
@@ -58,11 +69,17 @@ METHODS = pd.DataFrame(
     }
 )
 
+HALVES = {"half": ["first"] * 3 + ["second"] * 3}
+
 DRAWN = {
     "person": lambda width: plots.person(RESULT, PERSON, width=width),
     "map": lambda width: plots.map(STEP, RESULT, PERSON, ("income", "debt"), width=width),
     "map of everyone": lambda width: plots.map(STEP, RESULT, rows=bank.TRAIN, width=width),
     "map of levels": lambda width: plots.map(STEP, features=("education", "job"), width=width),
+    "before_after": lambda width: plots.before_after(RESULT, PERSON, width=width),
+    "certainty": lambda width: plots.certainty(RESULT, PERSON, width=width),
+    "how_far": lambda width: plots.how_far(RESULT, HALVES, width=width),
+    "asked": lambda width: plots.asked(RESULT, HALVES, width=width),
     "clusters": lambda width: plots.clusters(STEP, width=width),
     "by_group": lambda width: plots.by_group(GROUPS, width=width),
     "methods": lambda width: plots.methods(METHODS, width=width),
@@ -137,24 +154,6 @@ def test_the_routes_drawn_are_those_told_in_words():
         route = plan.routes[int(name) - 1]
         assert rows["value"].iloc[0] == pytest.approx(plan.score)
         assert rows["value"].iloc[-1] == pytest.approx(route.steps[-1].score)
-
-
-def test_each_change_is_drawn_on_the_routes_that_make_it():
-    plan = words.plan(RESULT, PERSON)
-    chart = plots.person(RESULT, PERSON).to_dict()
-    panels = chart["vconcat"][1]["concat"]
-    changed = {name for route in plan.routes for name in route.features}
-    assert len(panels) == len(changed)
-    drawn = [f for f in bank.SCHEMA.features if f.name in changed]
-    for panel, feature in zip(panels, drawn, strict=True):
-        assert panel["title"]["text"] == [feature.label.capitalize()]
-        held = panel.get("data") or chart["vconcat"][1]["data"]  # which has it if it's the only one
-        rows = pd.DataFrame(chart["datasets"][held["name"]])
-        numbers = [str(i) for i, r in enumerate(plan.routes, 1) if feature.name in r.features]
-        assert rows["route"].unique().tolist() == numbers
-        line = panel["layer"][0]["encoding"]
-        assert line["order"]["field"] == "step"  # a line along levels would be sorted by them
-        assert line["x"]["scale"]["domain"] == [0, max(len(route.steps) for route in plan.routes)]
 
 
 def test_values_are_drawn_in_their_unit():
@@ -273,6 +272,59 @@ def test_long_paths_are_points_too():
     assert 0 < int(shown[1]) < 25
 
 
+def test_the_shade_agrees_with_the_model_along_each_route():
+    """Though routes change what isn't on the map, and not alike."""
+    features = ("income", "debt")
+    for person in RESULT.people.tolist():
+        chart = plots.map(STEP, RESULT, person, features).to_dict()
+        routes = words.plan(RESULT, person).routes
+        assert len(chart["concat"]) == len(routes)
+        for panel in chart["concat"]:
+            shade, trail = (
+                pd.DataFrame(chart["datasets"][panel["layer"][layer]["data"]["name"]])
+                for layer in (0, 3)
+            )
+            last = trail.drop_duplicates(["x", "y"], keep="last")
+            wanted = last["step"] == trail["step"].max()  # a yes at the end, not before
+            assert [shaded(shade, *at) for at in zip(last["x"], last["y"], strict=True)] == (
+                wanted.tolist()
+            )
+
+
+def shaded(shade: pd.DataFrame, x: float, y: float) -> bool:
+    """Whether a position lies in the shade."""
+    for _, area in shade.groupby("area"):
+        inside = area["x"].iloc[0] <= x <= area["x"].iloc[-1]
+        low, high = (np.interp(x, area["x"], area[end]) for end in ("low", "high"))
+        if inside and low <= y <= high:
+            return True
+    return False
+
+
+def test_a_map_says_whose_slice_it_is():
+    alone = said(plots.map(STEP, RESULT, PERSON, ("income", "debt")))
+    assert f"yes to person {PERSON}, all other values being as they are along that route" in alone
+    usually = said(plots.map(STEP, RESULT, features=("income", "debt")))
+    assert re.search(r"yes to someone usual \(savings: \S+; education: \w+; job: \w+;", usually)
+    assert "Their other values are their own" in usually
+
+
+def test_what_is_derived_follows_on_a_map_and_policy_counts():
+    """The model sees the ratio only, and the bank lends at most 60."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"loan": rng.uniform(10, 100, 200), "price": rng.uniform(60, 140, 200)})
+    rows["ratio"] = rows["loan"] / rows["price"]
+    schema = sl.Schema(
+        [sl.Numeric("loan"), sl.Numeric("price"), sl.Derived("ratio", "loan / price")]
+    )
+    goal = sl.Goal(policy=["loan <= 60"])
+    step = sl.StEP(paths=1).fit(rows, lambda f: (f["ratio"] < 0.5) * 1.0, schema=schema, goal=goal)
+    shade = table(plots.map(step, features=("loan", "price"), rows=rows), "area", "high")
+    for loan, price in ((30, 100), (30, 70), (55, 130), (30, 55), (55, 90), (70, 139)):
+        if price > shade["low"].min():
+            assert shaded(shade, loan, price) == (loan / price < 0.5 and loan <= 60)
+
+
 def test_a_plane_goes_through_the_row_it_is_drawn_for():
     space, values = STEP.space_, STEP.reference_.values
     person = space.read(bank.REJECTED.iloc[[0]])
@@ -280,7 +332,8 @@ def test_a_plane_goes_through_the_row_it_is_drawn_for():
         Principal.of(space, values, person[0]),
         Chosen.named(space, ("income", "job"), person[0]),
     ):
-        np.testing.assert_allclose(plane.values(plane.positions(person)), person, atol=1e-6)
+        found = plane.values(plane.positions(person), person)
+        np.testing.assert_allclose(found, person, atol=1e-6)
     middle = usual(space, values)
     assert middle[0] == pytest.approx(np.median(values[:, 0]), abs=0.5)
     assert middle[4] == np.bincount(values[:, 4].astype(int)).argmax()
@@ -292,8 +345,9 @@ def test_a_dimension_never_holds_what_cannot_change(tmp_path: Path):
     step = sl.StEP(paths=1).fit(
         frame, lambda f: (f["income"] > 50_000).astype(float), schema=schema
     )
-    plane = Principal.of(step.space_, step.reference_.values, step.reference_.values[0])
-    assert np.unique(plane.values(np.array([[0.0, 0.0], [1.0, 1.0]]))[:, 1]).size == 1
+    base = step.reference_.values[[0, 0]]
+    plane = Principal.of(step.space_, step.reference_.values, base[0])
+    assert np.unique(plane.values(np.array([[0.0, 0.0], [1.0, 1.0]]), base)[:, 1]).size == 1
     assert "no difference" in svg(plots.map(step), tmp_path)
 
 
@@ -493,6 +547,36 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
         plots.save(plots.methods(METHODS), file)
     assert [f.name for f in tmp_path.iterdir()] == ["chart.svg"]
     assert file.read_text() == "before"
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_colour_has_one_for_dark_pages(name: str, tmp_path: Path):
+    text = svg(DRAWN[name](600), tmp_path)
+    style, drawn = re.fullmatch(
+        r"<svg[^>]*><style>(.*?)</style>(.*)</svg>", text, re.DOTALL
+    ).groups()  # type: ignore[union-attr]
+    assert style.startswith("@media screen and (prefers-color-scheme: dark)")
+    used = set(re.findall(r'(?:fill|stroke)="(#?\w+)"', drawn)) - {"none", "transparent"}
+    assert used <= set(DARK)
+    assert all(f'[fill="{colour}"]{{fill:{DARK[colour]}}}' in style for colour in used)
+
+
+def test_colours_of_text_can_be_read_on_either_page():
+    for text in (INK, QUIET, *COLOURS):
+        assert contrast(text, PAPER) >= 4.5
+        assert contrast(DARK[text], DARK[PAPER]) >= 4.5
+    assert contrast(INK, SHADE) >= 4.5
+    assert contrast(DARK[INK], DARK[SHADE]) >= 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    """How well two colours are told apart, as the Web Content Accessibility Guidelines have it."""
+    shares = [[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in (one, other)]
+    linear = [
+        [s / 12.92 if s <= 0.03928 else ((s + 0.055) / 1.055) ** 2.4 for s in c] for c in shares
+    ]
+    dark, light = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in linear)
+    return (light + 0.05) / (dark + 0.05)
 
 
 def test_a_page_gets_one_picture_for_phones_and_one_for_the_rest():

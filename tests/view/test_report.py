@@ -28,11 +28,13 @@ from stepladder.errors import ExtraError, ModelError, ParameterError, ResultErro
 from stepladder.metrics import METRICS, fairness
 from stepladder.result.provenance import data_hash, model_hash, schema_hash
 from stepladder.view import page
+from stepladder.view.plots.asked import asked_for
+from stepladder.view.plots.routes import route_title
 from stepladder.view.report import compared, report, write
 from stepladder.view.report.everyone import ROUTES
 from stepladder.view.report.examples import chosen
 from stepladder.view.report.settings import rules
-from stepladder.view.spread import changed, distributions, nearest_paths
+from stepladder.view.spread import distributions, easiest_paths
 from stepladder.words import plans as words
 
 STEP = bank.fitted(paths=2, step_size=1.0)
@@ -109,15 +111,34 @@ def test_headings_are_nested_without_a_gap(outline):
     assert levels.count(1) == 1
     assert all(later <= earlier + 1 for earlier, later in itertools.pairwise(levels))
     sections = [text for tag, text in outline.headings if tag == "h2"]
-    assert sections == ["Summary", "Distributions", "Groups", "People", "Settings and provenance"]
+    assert sections == [
+        *("What was found", "Summary", "Distributions"),
+        *("Groups", "People", "Settings and provenance"),
+    ]
 
 
 def test_tables_have_captions_and_pictures_have_words(outline):
     tags = [tag for tag, _ in outline.tags]
     assert tags.count("table") == tags.count("caption") > 5
     pictures = [attributes for tag, attributes in outline.tags if tag == "img"]
-    assert len(pictures) == 4  # the distributions, the group, two people
+    people = [text for tag, text in outline.headings if text.startswith("Person ")]
+    plans = [words.plan(RESULT, int(text.split()[1])) for text in people]
+    # the distributions, three of the groups, and one or two of a person
+    assert len(pictures) == 4 + sum(1 + (len(plan.routes) > 1) for plan in plans)
     assert all(len(picture["alt"] or "") > 40 for picture in pictures)
+
+
+def test_a_picture_says_what_it_shows_to_those_who_cannot_see_it(outline):
+    texts = [attributes["alt"] or "" for tag, attributes in outline.tags if tag == "img"]
+    often = next(one for one in asked_for(RESULT, easiest_paths(RESULT)) if one.total)
+    assert f"changes most often: {often}." in texts[0]
+    counts = audit(RESULT, ["owner"]).by_group
+    assert f"{counts['mean_effort'].max():.2f}" in texts[1]
+    assert "half have a route within effort" in texts[2]
+    assert "most often" in texts[3]
+    person = next(text for text in texts if text.startswith("Before and after"))
+    plan = words.plan(RESULT, int(re.findall(r"for person (\d+)", person)[0]))
+    assert str(plan.routes[0]) in person
 
 
 def test_the_summary_counts_what_the_result_holds(outline):
@@ -136,8 +157,9 @@ def test_plans_stand_there_in_words(outline):
         assert f"Person {person}" in [text for _, text in outline.headings]
         assert plan.standing in said
         for route in plan.routes:
-            assert str(route) in said or len(route.steps) == 1
-            assert all(str(step) in said for step in route.steps)
+            assert route_title(plan, plan.routes.index(route) + 1) in said
+            assert all(str(task) in said for task in route.tasks)
+            assert route.ending(plan.goal) in said
 
 
 def test_what_follows_how_long_it_takes_and_what_is_broken_today_stand_there_too():
@@ -150,9 +172,9 @@ def test_what_follows_how_long_it_takes_and_what_is_broken_today_stand_there_too
         assert plan.caution in said
         months.append(plan.routes[0].months)
         for route in plan.routes:
-            assert f"a yes. {route.consequence}" in said
-    nearest = rows_below(html, "The nearest route of each")
-    assert ["Months it takes", f"{np.median(months):g}", f"{max(months):g}"] in nearest
+            assert f"{route.consequence} {route.ending(plan.goal)}" in said
+    easiest = rows_below(html, "The easiest route of each")
+    assert ["Months it takes", f"{np.median(months):g}", f"{max(months):g}"] in easiest
     assert "Months" not in Outline(report(RESULT, people=0)).text
 
 
@@ -268,7 +290,7 @@ def rows_below(html: str, caption: str) -> list[list[str]]:
 def test_every_metric_is_told_in_plain_words_and_only_where_it_has_a_value(html):
     told = {name for name in METRICS if not name.endswith("as_printed")} - {"success"}
     assert set(ROUTES) == told
-    caption = "All routes, not only the nearest"
+    caption = "All routes, not only the easiest"
     rows = dict(rows_below(html, caption))
     assert len(rows) == len(ROUTES)
     assert not {"–", "nan"} & set(rows.values())
@@ -404,24 +426,32 @@ def test_people_are_chosen_evenly_whoever_they_are():
     assert chosen([], 3) == []
 
 
-def test_how_often_a_feature_changes_is_counted_on_the_nearest_routes():
-    paths = nearest_paths(RESULT)
-    counts = {feature.name: count for feature, count in changed(RESULT, paths)}
+def test_how_often_a_feature_changes_and_which_way_is_counted_on_the_easiest_routes():
+    counts = asked_for(RESULT, easiest_paths(RESULT))
     best = RESULT.status.dropna(subset="best_path")[["person", "best_path"]]
     ours = RESULT.changes.merge(
         best.astype({"best_path": int}),
         left_on=["person", "path"],
         right_on=["person", "best_path"],
     )
-    assert {k: v for k, v in counts.items() if v} == ours["feature"].value_counts().to_dict()
-    assert list(counts.values()) == sorted(counts.values(), reverse=True)
+    found = {one.feature.name: one.total for one in counts if one.total}
+    assert found == ours["feature"].value_counts().to_dict()
+    assert [one.total for one in counts] == sorted((one.total for one in counts), reverse=True)
+    income = ours[ours["feature"] == "income"]
+    rises = (income["after"] > income["before"]).sum()
+    of = {one.feature.name: one for one in counts}
+    assert (of["income"].raised, of["income"].lowered) == (rises, len(income) - rises)
+    html = report(RESULT, people=0)
+    assert {row[0]: row[1] for row in rows_below(html, "What the easiest routes change")} == {
+        one.feature.label: str(one) for one in counts if one.feature.chosen or one.total
+    }
 
 
 def test_the_bars_of_the_distributions_add_up_to_the_people():
     tables = [pd.DataFrame(rows) for rows in distributions(RESULT).to_dict()["datasets"].values()]
     bars = [table["people"].sum() for table in tables if "people" in table]
     asked = int((RESULT.status["outcome"] != "already_positive").sum())
-    assert sorted(bars) == sorted([len(nearest_paths(RESULT))] * 3 + [asked])
+    assert sorted(bars) == sorted([len(easiest_paths(RESULT))] * 3 + [asked])
 
 
 # ---- fingerprints -----------------------------------------------------------------------------

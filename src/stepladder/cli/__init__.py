@@ -8,7 +8,8 @@ walk.py      `stepladder walk`
 session.py   a walk as a conversation
 typed.py     what is typed in it, read into the values of a row
 audit.py     `stepladder audit`
-report.py    `stepladder report` and `stepladder letter`
+report.py    `stepladder report`
+letter.py    `stepladder letter`
 bench.py     `stepladder bench …`
 groups.py    what people are compared by
 inputs.py    a model, its tables and its schema, as commands are given them

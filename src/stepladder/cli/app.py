@@ -11,7 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 import stepladder
-from stepladder.cli import EXITS, Exit, audit, bench, demo, recourse, report, schema, walk
+from stepladder.cli import EXITS, Exit, audit, bench, demo, letter, recourse, report, schema, walk
+from stepladder.cli.help import Command
 from stepladder.errors import StepladderError
 
 
@@ -63,9 +64,9 @@ for command in (
     walk.walk,
     audit.audit,
     report.report,
-    report.letter,
+    letter.letter,
 ):
-    app.command(epilog=ENDINGS)(command)
+    app.command(cls=Command, epilog=ENDINGS)(command)
 app.add_typer(bench.app, name="bench")
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stepladder.cli import Exit
+from stepladder.cli.help import Command
 from stepladder.errors import ParameterError, listing, nearest
 from stepladder.files import write_text, writing
 
@@ -42,7 +43,7 @@ Format = Annotated[Form, typer.Option("--format", help="What to write.")]
 Out = Annotated[Path | None, typer.Option("--out", help="A file, instead of the terminal.")]
 
 
-@app.command()
+@app.command(cls=Command)
 def run(
     spec: Annotated[str, typer.Argument(metavar="SPEC", help="A TOML file or a packaged spec.")],
     out: Annotated[
@@ -86,7 +87,7 @@ def run(
         raise typer.Exit(Exit.ERROR)
 
 
-@app.command()
+@app.command(cls=Command)
 def table(
     folder: Folder,
     name: Annotated[
@@ -109,7 +110,7 @@ def table(
     _write(made, form, out)
 
 
-@app.command()
+@app.command(cls=Command)
 def compare(
     folder: Folder,
     outside: Annotated[
@@ -133,7 +134,7 @@ def compare(
     _write([*made, beside.counts_table(counts, "Numbers within")], form, out)
 
 
-@app.command()
+@app.command(cls=Command)
 def page(
     folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders of results.")],
     out: Out = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from stepladder.cli.progress import working
 from stepladder.errors import EmptyFrameError, FrameError, SchemaError, TableWarning, listing
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def _outcome_or_raise(given: str) -> str:
 
 
 MODEL = typer.Option(
+    metavar="MODEL",
     help="A file (.skops, .onnx, XGBoost's .json or .ubj, LightGBM's .txt), module:name, or "
     "https://host/v2/models/name.",
 )
@@ -74,37 +76,74 @@ GoalBetween = Annotated[
 Desired = Annotated[
     list[str] | None,
     typer.Option(
+        metavar="CLASS",
         help="The class that people hope for (the second of two). May be repeated: any of them "
-        "will do."
+        "will do.",
     ),
 ]
 Labels = Annotated[
     str | None,
-    typer.Option(help="A column of --data: positives must also have the desired label."),
+    typer.Option(
+        metavar="COLUMN", help="A column of --data: positives must also have the desired label."
+    ),
 ]
 Identity = Annotated[
-    str | None, typer.Option("--id", help="The column of --people that says who each is.")
+    str | None,
+    typer.Option("--id", metavar="COLUMN", help="The column of --people that says who each is."),
 ]
 Invalid = Annotated[
     str,
     typer.Option(
         callback=_outcome_or_raise,
-        help="Whether a row with an invalid value is that person's outcome, or ends the run: "
-        "outcome or raise.",
+        metavar="outcome|raise",
+        help="Whether a row with an invalid value is that person's outcome, or ends the run.",
     ),
 ]
-MethodName = Annotated[str, typer.Option(help="step, dice, face, cchvae or mim.")]
+
+
+def _cost(given: str | None) -> str | None:
+    if given not in (None, "effort", "distance"):
+        raise typer.BadParameter(f"{given!r} is neither effort nor distance.")
+    return given
+
+
+Cost = Annotated[
+    str | None,
+    typer.Option(
+        callback=_cost,
+        metavar="effort|distance",
+        help="What is least on the first path: what it asks of a person (effort), or how far it "
+        "leads in standard deviations.",
+    ),
+]
+Slack = Annotated[
+    float | None,
+    typer.Option(min=0, help="By what share changes may fall short and still lead to a yes (0.1)."),
+]
+StepSize = Annotated[
+    float | None, typer.Option(help="How far a step may lead, in standard deviations (1).")
+]
+MaxSteps = Annotated[
+    int | None, typer.Option(min=1, help="How many steps a path may have at most (50).")
+]
+MethodName = Annotated[str, typer.Option(metavar="NAME", help="step, dice, face, cchvae or mim.")]
 MaxChanges = Annotated[
     int | None, typer.Option(min=1, help="How many things a path may change at most.")
 ]
 Policy = Annotated[
     list[str] | None,
-    typer.Option(help='What a yes takes beside the model\'s: "dti <= 0.43". May be repeated.'),
+    typer.Option(
+        metavar="RULE",
+        help='What a yes takes beside the model\'s: "dti <= 0.43". May be repeated.',
+    ),
 ]
 PathCount = Annotated[int | None, typer.Option(min=1, help="How many paths each person gets (3).")]
 Lock = Annotated[
     list[str] | None,
-    typer.Option(help="What can't change here, whatever the schema says: a,b. May be repeated."),
+    typer.Option(
+        metavar="NAMES",
+        help="What can't change here, whatever the schema says: a,b. May be repeated.",
+    ),
 ]
 Limits = Annotated[
     Path | None,
@@ -134,7 +173,10 @@ Bought = Annotated[
 ]
 Trust = Annotated[
     list[str] | None,
-    typer.Option(help="A type in a .skops model that you know to be harmless. May be repeated."),
+    typer.Option(
+        metavar="TYPE",
+        help="A type in a .skops model that you know to be harmless. May be repeated.",
+    ),
 ]
 TrustPickle = Annotated[
     bool, typer.Option("--trust-pickle", help="Open a pickled model, which can run anything.")
@@ -219,6 +261,10 @@ class Inputs:
     """what the model was called"""
     model: Any
     goal: Goal
+    retrain_on: str | None = None
+    """the column of labels that models like it are trained on"""
+    talks: bool = True
+    """whether work that takes a while shows itself"""
 
     @classmethod
     def read(
@@ -233,6 +279,7 @@ class Inputs:
         identity: str | None,
         trust: list[str] | None,
         trust_pickle: bool,
+        retrain_on: str | None = None,
         quiet: bool = False,
     ) -> Inputs:
         """Open everything that was named."""
@@ -240,24 +287,28 @@ class Inputs:
         from stepladder.model.loading import load
 
         rules = _schema(schema)
-        if labels in rules.columns:
-            raise typer.BadParameter(
-                f"--labels {labels} is a feature in {schema}; take it out there."
-            )
+        label_columns = {"--labels": labels, "--retrain-on": retrain_on}
+        for option, column in label_columns.items():
+            if column in rules.columns:
+                raise typer.BadParameter(
+                    f"{option} {column} is a feature in {schema}; take it out there."
+                )
         reference = TableFile(data)
         waiting = None if people is None else TableFile(people)
         for table in (reference, waiting):
             if table is not None:
                 table.require(rules.columns, "the schema")
                 if not quiet:
-                    used = labels if table is reference else identity
-                    say_aside(table.file, _aside(rules, table, used))
-        if labels:
-            reference.require([labels], "--labels")
+                    used = (labels, retrain_on) if table is reference else (identity,)
+                    say_aside(table.file, _aside(rules, table, *used))
+        for option, column in label_columns.items():
+            reference.require([column] if column else [], option)
         if identity and waiting is not None and identity != waiting.index:
             waiting.require([identity], "--id")
-        asked = load(model, trust=names(trust), trust_pickle=trust_pickle)
-        return cls(rules, reference, waiting, labels, model, asked, wanted.goal(asked))
+        with working("Loading the model", shown=not quiet):
+            asked = load(model, trust=names(trust), trust_pickle=trust_pickle)
+        goal = wanted.goal(asked)
+        return cls(rules, reference, waiting, labels, model, asked, goal, retrain_on, not quiet)
 
     def set_aside(self, identity: str | None) -> tuple[str, ...]:
         """The columns that people came with and no feature uses."""
@@ -266,7 +317,8 @@ class Inputs:
 
     def rows(self) -> pd.DataFrame:
         """The reference table, with the labels if there are any: read here, and nowhere else."""
-        rows = self.reference.frame(self.rules, [self.labels] if self.labels else [])
+        with working("Reading the table", shown=self.talks):
+            rows = self.reference.frame(self.rules, self._label_columns)
         if not len(rows):
             raise EmptyFrameError(f"{str(self.reference.file)!r} has no rows.")
         return rows
@@ -352,22 +404,39 @@ class Inputs:
 
         known = {"model": model_hash(self.named)} if Path(self.named).is_file() else {}
         if not space.public:
-            known["data"] = data_hash(self._without_labels(rows))
+            known["data"] = data_hash(self.without_labels(rows))
         return known
 
-    def fit(self, method: Method, space: Space, rows: pd.DataFrame) -> None:
-        with self.reference.blamed(), _warnings_said():
+    def fit(
+        self,
+        method: Method,
+        space: Space,
+        rows: pd.DataFrame,
+        successors: list[Any] | None = None,
+    ) -> None:
+        with (
+            self.reference.blamed(),
+            _warnings_said(),
+            working("Learning from the table", shown=self.talks),
+        ):
             method.fit(
-                self._without_labels(rows),
+                self.without_labels(rows),
                 self.model,
                 schema=self.rules,
                 goal=self.goal,
                 labels=rows[self.labels] if self.labels else None,
                 space=space,
+                successors=successors,
             )
 
-    def _without_labels(self, rows: pd.DataFrame) -> pd.DataFrame:
-        return rows.drop(columns=self.labels) if self.labels else rows
+    def without_labels(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The columns that the model sees."""
+        return rows.drop(columns=self._label_columns)
+
+    @property
+    def _label_columns(self) -> list[str]:
+        """The columns of labels, each only once: the same may be named twice."""
+        return list(dict.fromkeys(filter(None, (self.labels, self.retrain_on))))
 
 
 @contextmanager
@@ -390,9 +459,9 @@ def _schema(file: Path) -> Schema:
     return Schema.load(file)
 
 
-def _aside(rules: Schema, table: TableFile, used: str | None) -> tuple[str, ...]:
+def _aside(rules: Schema, table: TableFile, *used: str | None) -> tuple[str, ...]:
     """The columns of a table that are neither in the schema nor used otherwise."""
-    return tuple(column for column in rules.set_aside(table.columns) if column != used)
+    return tuple(column for column in rules.set_aside(table.columns) if column not in used)
 
 
 def say_aside(file: Path, columns: Sequence[str]) -> None:
@@ -458,11 +527,12 @@ def budget_of(epsilon: float | None, delta: float | None, ledger: Path | None) -
     return Budget(epsilon, delta, ledger=ledger)
 
 
-def method_of(name: str, paths: int | None, max_changes: int | None, privacy: Any) -> Method:
-    """The method of that name, with the settings that were given."""
+def method_of(name: str, settings: Mapping[str, Any], privacy: Any) -> Method:
+    """The method of that name, with the settings that were given, None for those that weren't."""
     from stepladder.methods.catalogue import make
 
-    if max_changes is not None and name != "step":
-        raise typer.BadParameter("--max-changes is for --method step.")
-    asked = {"paths": paths, "max_changes": max_changes, "privacy": privacy}
-    return make(name, {setting: value for setting, value in asked.items() if value is not None})
+    given = {setting: value for setting, value in settings.items() if value is not None}
+    for setting in given:
+        if name != "step" and setting != "paths":
+            raise typer.BadParameter(f"--{setting.replace('_', '-')} is for --method step.")
+    return make(name, given if privacy is None else {**given, "privacy": privacy})

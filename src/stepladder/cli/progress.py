@@ -1,4 +1,4 @@
-"""The progress of a bench run: a bar with an estimate in a terminal, plain lines elsewhere."""
+"""What is going on, in a terminal: work that takes a while, and a run of the bench cell by cell."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from stepladder.numbers import duration
 from stepladder.progress import Bar
 
 
+def working(what: str, *, shown: bool = True) -> Bar:
+    """A bar on stderr that moves while something is done; none where that isn't a terminal."""
+    return Bar(what, console=Console(stderr=True, highlight=False), shown=shown)
+
+
 class RunBar:
-    """Watches a run of the bench (`stepladder.bench.runner.Watch`) and counts what it sees."""
+    """Watches a run of the bench (`stepladder.bench.runner.Watch`) and counts what it sees.
+
+    In a terminal it's a bar with an estimate, elsewhere plain lines.
+    """
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(highlight=False)

@@ -21,6 +21,7 @@ from stepladder.cli.inputs import (
     PEOPLE,
     SCHEMA,
     Bought,
+    Cost,
     Delta,
     Desired,
     Epsilon,
@@ -35,10 +36,13 @@ from stepladder.cli.inputs import (
     Limits,
     Lock,
     MaxChanges,
+    MaxSteps,
     MethodName,
     PathCount,
     Policy,
     Quiet,
+    Slack,
+    StepSize,
     TimeBudget,
     Trust,
     TrustPickle,
@@ -50,6 +54,7 @@ from stepladder.cli.inputs import (
     not_read_from,
 )
 from stepladder.cli.report import check_page
+from stepladder.cli.successors import Holds, Replacements, RetrainOn, SuccessorsFolder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,10 +75,17 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     desired: Desired = None,
     policy: Policy = None,
     labels: Labels = None,
+    holds: Holds = None,
+    retrain_on: RetrainOn = None,
+    successors: SuccessorsFolder = None,
     identity: Identity = None,
     method: MethodName = "step",
     paths: PathCount = None,
     max_changes: MaxChanges = None,
+    cost: Cost = None,
+    slack: Slack = None,
+    step_size: StepSize = None,
+    max_steps: MaxSteps = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Where results go: .parquet or .json (every step), .csv (every end)."),
@@ -108,6 +120,16 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     from stepladder.privacy.pay import PayOnce
 
     wanted = Wanted.of(goal, goal_between, desired, policy)
+    settings = {
+        "paths": paths,
+        "max_changes": max_changes,
+        "cost": cost,
+        "slack": slack,
+        "step_size": step_size,
+        "max_steps": max_steps,
+        "holds": holds,
+    }
+    replacements = Replacements.of(holds, retrain_on, successors)
     private = is_private(method, epsilon, delta, ledger, bought)
     read = (model, data, people, schema, limits, ledger, bought)
     if out is not None:
@@ -129,6 +151,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
         identity=identity,
         trust=trust,
         trust_pickle=trust_pickle,
+        retrain_on=retrain_on,
         quiet=quiet,
     )
     locked = locked_names(inputs.rules, lock)
@@ -136,10 +159,13 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     rows = inputs.rows()
     space = inputs.space(rows, public=private)
     total = inputs.check_people(space, identity, limit, bounded, invalid=invalid, private=private)
+    models = replacements.models(
+        inputs, space, rows, trust=trust, trust_pickle=trust_pickle, quiet=quiet
+    )
     with nullcontext() if out is None else Results(out) as results:
         paid = PayOnce(budget_of(epsilon, delta, ledger), saved=bought) if private else None
-        chosen = method_of(method, paths, max_changes, paid)
-        inputs.fit(chosen, space, rows)
+        chosen = method_of(method, settings, paid)
+        inputs.fit(chosen, space, rows, models)
         fingerprints, aside = inputs.fingerprints(space, rows), inputs.set_aside(identity)
         del rows  # there may be many, and answering no longer needs them
         run = Run(

@@ -1,17 +1,16 @@
-"""`stepladder report` and `stepladder letter`: a saved result as a page for people to read."""
+"""`stepladder report`: a saved result as a page for whoever has to judge it."""
 
 from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import pandas as pd
 import typer
 
 from stepladder.cli.groups import Groups, Identity, grouped, opened
 from stepladder.cli.inputs import names, not_read_from
-from stepladder.errors import ExtraError, FrameError, ModelError, listing, nearest
+from stepladder.errors import ExtraError, ModelError
 
 RESULT = typer.Argument(
     metavar="RESULT", help="What stepladder recourse or Recourse.save wrote as .parquet or .json."
@@ -70,39 +69,6 @@ def report(
     typer.echo(f"The report is in {out}.")
 
 
-def letter(
-    result: Annotated[Path, RESULT],
-    person: Annotated[str, typer.Option(help="Who it's for, as the result calls them.")],
-    out: Annotated[Path, OUT],
-    sender: Annotated[
-        str | None, typer.Option(help="Name and address; \\n begins a new line.")
-    ] = None,
-    recipient: Annotated[
-        str | None, typer.Option(help="Name and address; \\n begins a new line.")
-    ] = None,
-    date: Date = None,
-    show_score: Annotated[
-        bool, typer.Option("--show-score", help="Tell the person their score.")
-    ] = False,
-) -> None:
-    """Write one person a letter: the decision, the main reasons, and the routes to a yes."""
-    from stepladder.result.recourse import Recourse
-    from stepladder.view import letter as view
-
-    check_page("--out", out, result)
-    found = Recourse.load(result)
-    page = view.letter(
-        found,
-        _called(person, pd.Index(found.people).tolist()),
-        sender=_lines(sender),
-        recipient=_lines(recipient),
-        date=date,
-        show_score=show_score,
-    )
-    view.write(page, out)
-    typer.echo(f"The letter is in {out}.")
-
-
 def check_page(option: str, page: Path, *read: Path | str | None) -> None:
     """Refuse a file that a page couldn't be written to, before the page is made."""
     from stepladder.files import check_place
@@ -114,23 +80,3 @@ def check_page(option: str, page: Path, *read: Path | str | None) -> None:
     not_read_from(option, page, *read)
     check_name(page)
     check_place(page)
-
-
-def _called(name: str, people: list[Any]) -> Any:
-    """The person of that name, as the result knows them."""
-    found = [person for person in people if str(person) == name]
-    if len(found) > 1:
-        raise FrameError(
-            f"{len(found)} people of the result are called {name!r}, so it isn't clear who is "
-            "meant. Give people different names before asking for recourse."
-        )
-    if not found:
-        raise FrameError(
-            f"The result has nobody called {name!r}.{nearest(name, people)} "
-            f"It has {listing(people)}."
-        )
-    return found[0]
-
-
-def _lines(text: str | None) -> str | None:
-    return None if text is None else text.replace("\\n", "\n")

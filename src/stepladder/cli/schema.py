@@ -61,6 +61,7 @@ HEADER = """\
 #
 # And how it's spoken of, where its name won't do:
 #   label        what people call it
+#   labels       what they call its levels: {{A11: in debit}}
 #   unit         what a number is counted in, such as $ or years
 #   percent      true: a share, shown as per cent
 #   times        what to multiply a number by to get its unit, such as 1000

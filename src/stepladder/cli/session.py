@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import textwrap
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,12 +15,14 @@ import pandas as pd
 import typer
 
 from stepladder.cli import Exit, typed
+from stepladder.cli.progress import working
 from stepladder.errors import ParameterError, StepladderError, nearest
 from stepladder.files import uninterrupted, write_text
 from stepladder.methods.step import StEP
 from stepladder.methods.step.why import why_not
 from stepladder.methods.walk import Walk
-from stepladder.result.offer import Offer
+from stepladder.numbers import exact
+from stepladder.result.offer import Asked, Offer
 from stepladder.table import frames
 from stepladder.table.amounts import within
 from stepladder.table.feature import Change, Derived, Feature
@@ -32,29 +33,33 @@ from stepladder.words import plans as words
 
 PROMPT = "> "
 
-HINT = "Say an offer's number, happened, lock, limit, why, history, save, quit or help."
+NARROWEST = 40
+"""Columns that a line has at least."""
+
+HINT = "Say an offer's number, happened, lock, limit, hard, why, history, save, quit or help."
 
 DONE = "Say quit; or happened, if something is otherwise after all."
 
-HELP = """\
-  1, take 1   offer 1 was taken
-  happened    something else happened; you are asked feature by feature
-  happened {example}
-              the same in one line, as values are shown; = and quotes may be
-              used, and commas go between: {signs}
-  lock {label}
-              that can't change; unlock {label}: it can after all
-{limit}  offers      where they stand and what could come next, once more
-  why         why there's no route
-  history     what happened so far
-  save        keep the walk in its file
-  quit        keep it and leave; so do Ctrl-D and Ctrl-C"""
+HELP = {
+    "1, take 1": "offer 1 was taken",
+    "happened": "something else happened; you are asked feature by feature",
+    "happened {example}": "the same in one line, as values are shown; = and quotes may be used, "
+    "and commas go between: {signs}",
+    "lock {label}": "that can't change; unlock {label}: it can after all",
+    "limit {limit}": "it can't go below that, or above a second value in place of -; - - lifts the "
+    "limits",
+    "hard {label} 3": "that is three times as hard for them as for others; "
+    "hard {label} 1: it's as hard as usual",
+    "offers": "where they stand and what could come next, once more",
+    "why": "why there's no route",
+    "history": "what happened so far",
+    "save": "keep the walk in its file",
+    "quit": "keep it and leave; so do Ctrl-D and Ctrl-C",
+}
+"""What can be said, and what it means; examples are put in."""
 
-LIMIT = """\
-  limit {limit}
-              it can't go below that, or above a second value in place of -;
-              - - lifts the limits
-"""
+INDENT = 14
+"""Columns before what a command means."""
 
 DID = {
     "start": "began",
@@ -63,6 +68,7 @@ DID = {
     "lock": "locked",
     "unlock": "unlocked",
     "limit": "limited",
+    "difficulty": "hard",
 }
 """What each event is called in the history."""
 
@@ -89,6 +95,7 @@ class Session:
             "lock": self.lock,
             "unlock": self.unlock,
             "limit": self.limit,
+            "hard": self.hard,
             "offers": self.show,
             "why": self.why,
             "history": self.history,
@@ -253,6 +260,29 @@ class Session:
             say(f"{done[0].upper()}{done[1:]}.")
         self.next()
 
+    def hard(self, line: str) -> None:
+        if not line:
+            raise ParameterError("What is hard, and how many times as hard? help has an example.")
+        given = [
+            (
+                self.space.schema.features[index],
+                typed.times(self.space.schema.features[index], text),
+            )
+            for index, text in typed.pairs(self.space.schema, line)
+        ]
+        for feature, times in given:
+            with self.event():
+                self.walk.difficulty(feature.name, times)
+            say(f"{words.capital(self.weighed(feature, times))}.")
+        self.next()
+
+    @staticmethod
+    def weighed(feature: Feature, times: float) -> str:
+        """'income is 3 times as hard as usual', or that it's as hard as ever."""
+        if times == 1:
+            return f"{feature.label} is as hard as usual"
+        return f"{feature.label} is {exact(times)} times as hard as usual"
+
     @staticmethod
     def limited(feature: Feature, low: Any, high: Any) -> str:
         """'limited income: at least $3,000', or that it isn't any longer."""
@@ -272,8 +302,16 @@ class Session:
         signs = f'"{label}" = "{self.now(first)}"'
         ordered = [f for f in free if features[f].ordered]
         limit = f"{features[ordered[0]].label} {self.now(ordered[0])} -" if ordered else ""
-        lines = LIMIT.format(limit=limit) if ordered else ""
-        typer.echo(HELP.format(example=example, signs=signs, label=label, limit=lines))
+        for command, meaning in HELP.items():
+            if "{limit}" in command and not ordered:
+                continue
+            examples = {"example": example, "signs": signs, "label": label, "limit": limit}
+            said = f"  {command.format(**examples)}"
+            lead = f"{said:<{INDENT}}"
+            if len(lead) > INDENT or lead.endswith(said[-1]):
+                typer.echo(said)
+                lead = " " * INDENT
+            say(meaning.format(**examples), lead)
 
     def show(self, _: str) -> None:
         """Where they stand, and offers, paid for if need be."""
@@ -286,7 +324,7 @@ class Session:
         features = self.space.schema.features
         width = max(len(feature.label) for feature in features)
         for index, feature in enumerate(features):
-            typer.echo(f"  {feature.label:<{width}}  {self.now(index)}{self.held(feature)}")
+            say(f"{self.now(index)}{self.held(feature)}", f"  {feature.label:<{width}}  ")
 
     def held(self, feature: Feature) -> str:
         """Whether and why a feature can't change freely, in brackets."""
@@ -296,8 +334,12 @@ class Session:
             return " (follows from the rest)"
         if not feature.chosen:
             return " (can't change)" if feature.change is Change.NEVER else " (grows with time)"
-        limits = self.walk.limits.get(feature.name)
-        return f" (limited: {within(feature, *limits)})" if limits else ""
+        parts = []
+        if limits := self.walk.limits.get(feature.name):
+            parts.append(f"limited: {within(feature, *limits)}")
+        if times := self.walk.difficulties.get(feature.name):
+            parts.append(f"{exact(times)} times as hard as usual")
+        return f" ({'; '.join(parts)})" if parts else ""
 
     def next(self) -> None:
         """Where that leads, unless it would cost something to say."""
@@ -305,7 +347,7 @@ class Session:
         if self.step.pays_per_answer and not self.walk.done:
             typer.echo(self.scored)
             self.privacy()
-            typer.echo("What could come next is paid for when you ask: offers.")
+            say("What could come next is paid for when you ask: offers.")
         else:
             self.offer()
 
@@ -317,29 +359,19 @@ class Session:
         typer.echo(self.scored)
         before = self.step.guarantee()
         try:
-            self.offers = self.merged(self.walk.directions())
+            with working("Looking for routes", shown=not self.scripted):
+                self.offers = different(self.walk.directions())
         finally:
             if before is not None:
                 self.save()  # what was paid for is kept
         for number, made in enumerate(self.offers, 1):
             say(words.offer(made, self.space.schema, self.goal), f"{number:3}. ")
         if not self.offers:
-            typer.echo("There's no route from here: why says what is in the way.")
+            say("There's no route from here: why says what is in the way.")
         if before is not None:
             self.privacy()
         if not self.scripted:
-            typer.echo(HINT)
-
-    def merged(self, offers: Iterable[Offer]) -> list[Offer]:
-        """The offers without those that ask for the same as one that is nearer to a yes."""
-        different: dict[tuple[str, ...], Offer] = {}
-        for made in offers:
-            asked = (
-                words.change(self.space.schema[asked.feature], asked.before, asked.after)
-                for asked in made.changes
-            )
-            different.setdefault(tuple(asked), made)
-        return list(different.values())
+            say(HINT)
 
     @property
     def scored(self) -> str:
@@ -371,6 +403,8 @@ class Session:
                 what += f" {feature.label}"
                 if event["event"] == "limit":
                     what = self.limited(feature, event["low"], event["high"])
+                if event["event"] == "difficulty":
+                    what = self.weighed(feature, event["times"])
             elif before is not None:
                 set_anew = self.moved(before, after) or self.followed_by(before, after)
                 what += f": {set_anew or 'nothing new'}"
@@ -387,7 +421,7 @@ class Session:
         else:
             typer.echo("Nothing needs to change.")
         if not self.scripted:
-            typer.echo(DONE)
+            say(DONE)
 
     # ---- the file -------------------------------------------------------------------------
 
@@ -471,14 +505,22 @@ class Session:
         return typed.value(feature, text, self.shown(self.values, index))
 
 
+def different(offers: Iterable[Offer]) -> list[Offer]:
+    """The offers without those that ask for the same as one before."""
+    kept: dict[tuple[Asked, ...], Offer] = {}
+    for made in offers:
+        kept.setdefault((*made.changes, *made.total), made)
+    return list(kept.values())
+
+
 def say(text: str, lead: str = "", *, err: bool = False) -> None:
-    """A paragraph, its lines after the first indented to where it began."""
-    filled = textwrap.fill(
-        text,
-        min(words.WIDTH, max(40, get_terminal_size().columns)),
-        initial_indent=lead,
-        subsequent_indent=" " * len(lead),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    typer.echo(filled, err=err)
+    """A paragraph, its lines after the first indented to where it began.
+
+    In a narrow terminal a long lead has a line to itself.
+    """
+    width = min(words.WIDTH, max(NARROWEST, get_terminal_size().columns))
+    if len(lead) > width / 2:
+        typer.echo(lead.rstrip(), err=err)
+        lead = " " * 4
+    for line in words.wrapped(text, lead, width):
+        typer.echo(line, err=err)

@@ -199,6 +199,20 @@ def ends(feature: Feature, text: str, now: Any) -> tuple[float | None, float | N
     )
 
 
+def times(feature: Feature, text: str) -> float:
+    """How many times as hard something is: '3', '1.5 times', '×2'.
+
+    >>> times(Numeric("income"), "3 times")
+    3.0
+    """
+    found = re.fullmatch(r"[x×]?\s*(\d+(?:\.\d*)?)\s*(?:x|×|times)?", text.strip(), re.IGNORECASE)
+    if found is None or not float(found[1]) > 0:
+        raise ParameterError(
+            f"How many times as hard is {feature.label}? Such as: hard {feature.label} 3."
+        )
+    return float(found[1])
+
+
 def _end(feature: Feature, text: str, now: Any) -> float | None:
     return None if text in DASHES else value(feature, text, now)
 

@@ -13,6 +13,7 @@ from stepladder.cli.inputs import (
     MODEL,
     SCHEMA,
     Bought,
+    Cost,
     Delta,
     Desired,
     Epsilon,
@@ -24,8 +25,11 @@ from stepladder.cli.inputs import (
     LedgerFile,
     Lock,
     MaxChanges,
+    MaxSteps,
     PathCount,
     Policy,
+    Slack,
+    StepSize,
     Trust,
     TrustPickle,
     Wanted,
@@ -36,6 +40,7 @@ from stepladder.cli.inputs import (
     not_read_from,
     say_aside,
 )
+from stepladder.cli.successors import Holds, Replacements, RetrainOn, SuccessorsFolder
 from stepladder.errors import (
     ColumnError,
     DtypeError,
@@ -58,7 +63,9 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     schema: Annotated[Path, SCHEMA],
     goal: GoalScore = None,
     goal_between: GoalBetween = None,
-    person: Annotated[str | None, typer.Option(help="Which of --people it is about.")] = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which of --people it is about.")
+    ] = None,
     people: Annotated[Path | None, typer.Option(help="The table that has the person.")] = None,
     identity: Identity = None,
     row: Annotated[
@@ -74,8 +81,15 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     desired: Desired = None,
     policy: Policy = None,
     labels: Labels = None,
+    holds: Holds = None,
+    retrain_on: RetrainOn = None,
+    successors: SuccessorsFolder = None,
     paths: PathCount = None,
     max_changes: MaxChanges = None,
+    cost: Cost = None,
+    slack: Slack = None,
+    step_size: StepSize = None,
+    max_steps: MaxSteps = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     ledger: LedgerFile = None,
@@ -94,6 +108,16 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
     from stepladder.privacy.pay import PayPerDirection
 
     wanted = Wanted.of(goal, goal_between, desired, policy)
+    settings = {
+        "paths": paths,
+        "max_changes": max_changes,
+        "cost": cost,
+        "slack": slack,
+        "step_size": step_size,
+        "max_steps": max_steps,
+        "holds": holds,
+    }
+    replacements = Replacements.of(holds, retrain_on, successors)
     private = is_private("step", epsilon, delta, ledger, bought)
     if resume is not None:
         if person is not None or row is not None:
@@ -126,6 +150,7 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
         identity=identity,
         trust=trust,
         trust_pickle=trust_pickle,
+        retrain_on=retrain_on,
     )
     locked = locked_names(inputs.rules, lock)
     rows = inputs.rows()
@@ -137,11 +162,12 @@ def walk(  # noqa: PLR0913, PLR0917  # one for each option
         say_aside(row, inputs.rules.set_aside(start))
     if file is not None:
         check_place(file)
+    models = replacements.models(inputs, space, rows, trust=trust, trust_pickle=trust_pickle)
     paid = PayPerDirection(budget_of(epsilon, delta, ledger), saved=bought) if private else None
     _say_paid_again(paid, file)
-    step = method_of("step", paths, max_changes, paid)
+    step = method_of("step", settings, paid)
     assert isinstance(step, StEP)
-    inputs.fit(step, space, rows)
+    inputs.fit(step, space, rows, models)
     del rows  # there may be many, and a walk may take an hour
     try:
         walked = step.walk(start) if begun is None else step.resume(begun)

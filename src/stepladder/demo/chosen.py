@@ -5,37 +5,29 @@ from __future__ import annotations
 from stepladder.datasets.mortgage import SCHEMA
 from stepladder.words.plans import Plan, value
 
-CHOICE = 30
-"""How many of the most readable plans those of different kinds are chosen from."""
-
 
 def instructive(plans: list[Plan], count: int) -> list[Plan]:
-    """A few plans that differ in kind: each brings changes that those before it didn't.
+    """A few plans that differ in kind: each begins with something that those before it didn't.
 
-    Readable plans come first: no raise to wait for, several routes, and on the nearest two changes
-    in three steps. Who the people are plays no part.
+    Readable plans come first: one thing to do on the easiest route, no raise to wait for, several
+    routes, and much to gain. Who the people are plays no part.
     """
 
-    def odd(plan: Plan) -> tuple[bool, int, int, int]:
-        nearest = plan.routes[0]
+    def odd(plan: Plan) -> tuple[int, bool, int, float]:
+        easiest = plan.routes[0]
         return (
-            "income" in nearest.features,
+            len(easiest.features),
+            "income" in easiest.features,
             -len(plan.routes),
-            abs(len(nearest.features) - 2),
-            abs(len(nearest.steps) - 3),
+            plan.score - easiest.score,
         )
 
     left, chosen, seen = sorted(plans, key=odd), list[Plan](), set[str]()
     while left and len(chosen) < count:
-        kinds = {plan.routes[0].features for plan in chosen}
-        kind = max(
-            (plan.routes[0].features for plan in left[:CHOICE]),
-            key=lambda kind: (len(kind - seen), kind not in kinds),
-        )
-        plan = next(plan for plan in left if plan.routes[0].features == kind)
+        plan = max(left, key=lambda plan: bool(plan.routes[0].features - seen))
         left.remove(plan)
         chosen.append(plan)
-        seen |= kind
+        seen |= plan.routes[0].features
     return chosen
 
 

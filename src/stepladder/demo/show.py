@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from rich import box
 from rich.console import Console, Group
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -29,12 +30,18 @@ from stepladder.demo.chosen import instructive, situation
 from stepladder.numbers import plain
 from stepladder.progress import Bar
 from stepladder.view.report import report, write
-from stepladder.words.plans import Plan, Route, counted, needed, plans, score
+from stepladder.words.plans import Plan, Route, capital, needed, plans
 
 GOAL = sl.Goal(threshold=lender.THRESHOLD)
 
+PAPERS = 0.01
+"""How hard it is to hand in papers, beside other changes: next to nothing."""
+
 WIDEST = 100
 """Columns beyond which lines get too long to read."""
+
+INDENT = 2
+"""Columns before what is to be done."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +69,14 @@ def work(seed: int, console: Console) -> Demo:
 
 
 def _work(seed: int, console: Console) -> Demo:
-    applications = datasets.load("mortgage")
-    rows, approved = applications.rows, applications.labels
-    train, test = train_test_split(
-        np.arange(len(rows)), test_size=0.3, random_state=seed, stratify=approved
-    )
-    model = lender.fitted(rows.iloc[train], approved[train], seed)
-    scores = model.predict_proba(rows)[:, 1]
+    with Bar("Training a model", console=console):
+        applications = datasets.load("mortgage")
+        rows, approved = applications.rows, applications.labels
+        train, test = train_test_split(
+            np.arange(len(rows)), test_size=0.3, random_state=seed, stratify=approved
+        )
+        model = lender.fitted(rows.iloc[train], approved[train], seed)
+        scores = model.predict_proba(rows)[:, 1]
     rejected = rows[scores < lender.THRESHOLD]
     step = sl.StEP(paths=3, step_size=0.25, random_state=seed)
     with Bar("Finding routes", len(rejected), console=console) as bar:
@@ -76,7 +84,7 @@ def _work(seed: int, console: Console) -> Demo:
         step.fit(
             rows.iloc[train],
             model,
-            schema=applications.schema,
+            schema=_weighed(applications.schema),
             goal=GOAL,
         )
         result = step.recourse(rejected, progress=lambda done, _: bar.reached(done))
@@ -85,6 +93,18 @@ def _work(seed: int, console: Console) -> Demo:
     assert applications.groups is not None
     groups = applications.groups.loc[rejected.index]
     return Demo(rows, rows.iloc[train], model, skill, rejected, groups, result, seconds)
+
+
+def _weighed(schema: sl.Schema) -> sl.Schema:
+    """The table's schema, in which papers are as easy to hand in as they are.
+
+    Hardly anybody's are missing, so by ranks alone it would be a large change.
+    """
+    features = [
+        feature.but(difficulty=PAPERS) if feature.name == "paperwork" else feature
+        for feature in schema.features
+    ]
+    return sl.Schema(features, schema.require)
 
 
 def introduction(demo: Demo) -> Group:
@@ -105,30 +125,30 @@ def summary(demo: Demo, made: list[Plan]) -> Panel:
     people, rejected = len(demo.rows), len(demo.rejected)
     routes = [plan.routes[0] for plan in made]
     several = sum(len(plan.routes) > 1 for plan in made)
+    single = sum(any(len(route.changes) == 1 for route in plan.routes) for plan in made)
     facts = [
         ("Applicants", f"{people:,}", ""),
-        ("  accepted by the model", f"{people - rejected:,}", _share(people - rejected, people)),
+        ("  accepted", f"{people - rejected:,}", _share(people - rejected, people)),
         ("  turned down", f"{rejected:,}", _share(rejected, people)),
-        ("Turned down, with a route to a yes", f"{len(made):,}", _share(len(made), rejected)),
-        ("  with two or three different routes", f"{several:,}", _share(several, rejected)),
-        ("On the nearest route, steps to take", *_spread([len(r.steps) for r in routes])),
-        ("  things to change", *_spread([len(r.features) for r in routes])),
+        ("Have a route to a yes", f"{len(made):,}", _share(len(made), rejected)),
+        ("  two or three", f"{several:,}", _share(several, rejected)),
+        ("  one with one thing to do", f"{single:,}", _share(single, rejected)),
+        ("On the easiest route", "", ""),
+        ("  things to do", *_spread([len(r.changes) for r in routes])),
         ("  months it takes", *_spread([r.months for r in routes])),
         (
             "Time for all routes",
             f"{demo.seconds:.1f} s",
-            f"{1000 * demo.seconds / max(rejected, 1):.0f} ms per person",
+            f"{1000 * demo.seconds / max(rejected, 1):.0f} ms each",
         ),
     ]
     grid = Table.grid(padding=(0, 2))
     grid.add_column()
-    grid.add_column(justify="right", style="bold")
+    grid.add_column(justify="right", style="bold", no_wrap=True)
     grid.add_column(style="dim")
     for fact in facts:
         grid.add_row(*fact)
-    return Panel(
-        grid, title="[bold]Everyone[/]", title_align="left", padding=(1, 2), box=box.ROUNDED
-    )
+    return _panel("Everyone", grid)
 
 
 def _share(part: int, total: int) -> str:
@@ -142,56 +162,33 @@ def _spread(counts: Sequence[float]) -> tuple[str, str]:
 
 
 def page(plan: Plan) -> Panel:
-    """One person's plan: the nearest route in full, the others in one line each."""
-    first, *others = plan.routes
-    parts: list[Any] = [
-        Text(situation(plan)),
-        Text(),
-        Text("The nearest route", style="bold"),
-        _steps(first, plan.score),
-        *([Text(first.consequence), Text()] if first.consequence else []),
-    ]
-    if others:
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(no_wrap=True)
-        grid.add_column()
-        for route in others:
-            end = f"Score: {score(GOAL, route.steps[-1].score)}."
-            said = " ".join(filter(None, [str(route), route.consequence, end]))
-            grid.add_row(f"in {counted(len(route.steps), 'step')}", said)
-        parts += [Text("Or instead", style="bold"), grid]
-    title = f"Applicant {plan.person}"
+    """One person's plan: each of their routes, the easiest first."""
+    parts: list[Any] = [Text(situation(plan))]
+    for number, route in enumerate(plan.routes):
+        lead = "Or instead: " if number else ""
+        parts += [Text(), Text(capital(f"{lead}{route.kind}"), style="bold"), _tasks(route)]
+        rest = [route.consequence, route.ending(GOAL), route.certainty]
+        parts.append(Padding(" ".join(filter(None, rest)), (0, 0, 0, INDENT)))
+    return _panel(f"Applicant {plan.person}", Group(*parts))
+
+
+def _tasks(route: Route) -> Any:
+    """What to do: numbered, where it's several things."""
+    tasks = [Text(str(task), style="green") for task in route.tasks]
+    if len(tasks) == 1:
+        return Padding(tasks[0], (0, 0, 0, INDENT))
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(justify="right", width=INDENT + 1)
+    grid.add_column(overflow="fold")
+    for number, task in enumerate(tasks, 1):
+        grid.add_row(f"{number}.", task)
+    return grid
+
+
+def _panel(title: str, content: Any) -> Panel:
     return Panel(
-        Group(*parts),
-        title=f"[bold]{title}[/]",
-        title_align="left",
-        padding=(1, 2),
-        box=box.ROUNDED,
+        content, title=f"[bold]{title}[/]", title_align="left", padding=(1, 2), box=box.ROUNDED
     )
-
-
-def _steps(route: Route, today: float) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), expand=True)
-    table.add_column("Step", justify="right", no_wrap=True)
-    table.add_column("What to do", ratio=1, no_wrap=True)
-    table.add_column("From", no_wrap=True)
-    table.add_column("To", no_wrap=True, style="bold")
-    table.add_column("Score", justify="right", no_wrap=True)
-    table.add_row("", "Today", "", "", _scored(today))
-    for number, step in enumerate(route.steps, 1):
-        for i, move in enumerate(step.moves):
-            table.add_row(
-                str(number) if i == 0 else "",
-                f"{move.action[0].upper()}{move.action[1:]}",
-                move.start,
-                move.end,
-                _scored(step.score) if move is step.moves[-1] else "",
-            )
-    return table
-
-
-def _scored(reached: float) -> Text:
-    return Text(score(GOAL, reached), style="bold green" if reached >= GOAL.threshold else "")
 
 
 def show(people: int, seed: int, file: Path | None, width: int | None) -> None:

@@ -3,6 +3,7 @@
 base.py       what every method shares: fit, recourse, Question and Answer
 asked.py      what a yes takes: the rules, the policy and the model
 steps.py      steps that keep the rules
+refusals.py   what keeps a person's score down, beside people who are accepted
 pace.py       a call's clock, progress and questions to the model
 step/         StEP: the default, the published and the private planners
 walk.py       one person's loop; one_row.py reads the row they come with

@@ -29,6 +29,7 @@ from stepladder.errors import (
     PositivesError,
     SchemaError,
 )
+from stepladder.methods import refusals
 from stepladder.methods.pace import Pace, Progress, TimeUpError
 from stepladder.model.goal import Goal
 from stepladder.model.loading import load
@@ -114,8 +115,8 @@ class Method(ABC):
     """A recourse method: hyper-parameters in the constructor, then `fit`, then `recourse`.
 
     Yours says what its `settings` are, what to `learn` and how to `answer`.
-    Learned by `fit`: `space_`, `scorer_`, `successors_`, `effort_`, `counts_`, `positives_` and
-    what `learn` adds.
+    Learned by `fit`: `space_`, `scorer_`, `successors_`, `effort_`, `counts_`, `positives_`,
+    `background_` and what `learn` adds.
     """
 
     paths: int
@@ -229,6 +230,7 @@ class Method(ABC):
         self.space_, self.scorer_, self.effort_ = space, scorer, effort
         self.successors_: Successors | None = replacing and self.with_prior(replacing, table)
         self.positives_, self.counts_ = self._disclosed(table, rows)
+        self.background_ = self._background(table)
         return self
 
     def _successors(self, given: Any, table: ReferenceTable, trust: Iterable[str]) -> Successors:
@@ -241,11 +243,9 @@ class Method(ABC):
 
     def _scored(self, values: Floats, scorer: Scorer) -> Floats:
         """The scores (n,) of rows (n, features); NaN for one that can't be scored for a gap."""
-        gaps = np.isnan(values).any(axis=1)
         scores = np.full(len(values), np.nan)
-        scores[~gaps] = scorer.score(values[~gaps])
-        if self.takes_gaps and gaps.any():
-            scores[gaps] = scorer.score_gaps(values[gaps])
+        asked = np.full(len(values), self.takes_gaps) | ~np.isnan(values).any(axis=1)
+        scores[asked] = scorer.score_known(values[asked])
         return scores
 
     def _disclosed(self, table: ReferenceTable, rows: int) -> tuple[Floats | None, dict[str, int]]:
@@ -256,6 +256,44 @@ class Method(ABC):
             "positives": len(points),
             "missing_value": rows - len(table.values),
         }
+
+    def _background(self, table: ReferenceTable) -> Floats | None:
+        """Accepted rows to hold refusals against; None where none may be told of."""
+        accepted = table.accepted
+        if self.is_private or not accepted.any():
+            return None
+        margins = table.scorer.goal.margin(table.scores[accepted])
+        return refusals.background(table.values[accepted], margins)
+
+    # ---- refusals -------------------------------------------------------------------------
+
+    def refusals(self, people: Frame) -> Frame:
+        """What keeps people's scores down, beside those of accepted people: person, feature, pull.
+
+        One row per person and feature, the strongest pull down first. Pulls are in units of the
+        score, below 0 for what keeps it down, and add up to how far the person's score is from the
+        mean score of up to 64 accepted reference rows; for a goal that is a range of predictions,
+        how far they are within it counts. They are sampled Shapley values: see
+        `stepladder.methods.refusals`. The policy is no part of a score and has no pull.
+
+        The model is asked about some 2,000 rows per person. Pulls are missing for a row that is
+        invalid, or that the model can't score for a gap.
+        """
+        self._check_fitted()
+        if self.background_ is None:
+            raise ParameterError(
+                f"{self.settings['method']} has no accepted rows to hold a refusal against: its "
+                "privacy budget keeps the table's own from view, and bought none that the model "
+                "accepts. Use privacy=sl.PayOnce(budget), which buys rows."
+            )
+        rows = self.space_.own(people)
+        values, faults = self._read(rows, "outcome")
+        valid = np.setdiff1d(np.arange(len(values)), list(faults))
+        found = np.full(values.shape, np.nan)
+        found[valid] = refusals.pulls(
+            values[valid], self.background_, self.scorer_, self.random_state
+        )
+        return refusals.frame(found, frames.labels(people), self.space_.schema, Template.of(rows))
 
     # ---- recourse -------------------------------------------------------------------------
 
@@ -334,11 +372,13 @@ class Method(ABC):
         locked: Mask,
         limits: tuple[Floats, Floats] | None = None,
         *,
+        difficulty: Floats | None = None,
         next_only: bool = False,
         faults: Mapping[int, str] | None = None,
     ) -> Answer:
         """Each person's paths, including people who can't be asked about or need none.
 
+        `difficulty` (n, features) says by how much harder than for others each change is for them.
         `faults` says which rows are invalid and why; bounds that another breaks are an error.
         """
         space, k = self.space_, self.slots
@@ -387,6 +427,7 @@ class Method(ABC):
                     values[part],
                     locked=locked[part],
                     limits=ends,
+                    difficulty=None if difficulty is None else difficulty[part],
                     policy=scorer.policy,
                     max_changes=self.max_changes,
                 )
@@ -405,16 +446,23 @@ class Method(ABC):
         for i, found in enumerate(paths):
             if not found:
                 stay(i, Outcome.TIMED_OUT, TOO_LATE)
-        return Answer(self.weighed(paths), dropped)
+        return Answer(self.weighed(paths, difficulty), dropped)
 
-    def weighed(self, paths: list[list[Path]]) -> list[list[Path]]:
-        """The same paths with what each asks of its person, k for each of n people."""
+    def weighed(
+        self, paths: list[list[Path]], difficulty: Floats | None = None
+    ) -> list[list[Path]]:
+        """The same paths, of n people, with what each asks of its person.
+
+        difficulty  (n, features) by how much harder than for others each change is for them
+        """
         flat = [path for found in paths for path in found]
         if not flat:
             return paths
         starts = np.concatenate([path.values[:1] for path in flat])
         ends = np.concatenate([path.values[-1:] for path in flat])
-        efforts, ranks = self.effort_.of(starts, ends), self.effort_.ranks(ends)
+        if difficulty is not None:
+            difficulty = difficulty.repeat([len(found) for found in paths], axis=0)
+        efforts, ranks = self.effort_.of(starts, ends, difficulty), self.effort_.ranks(ends)
         made = (
             replace(p, efforts=e, ranks=r) for p, e, r in zip(flat, efforts, ranks, strict=True)
         )

@@ -2,7 +2,7 @@
 
 Offers are made from where the person really is; they follow one, or come back with any other row;
 and new offers are made from there. A feature they can't change can be locked at any time, and one
-that they can change only so far can be given limits.
+that they can change only so far can be given limits, or only with trouble a difficulty.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from stepladder import markup
+from stepladder.checks import finite
 from stepladder.errors import (
     ParameterError,
     ResultError,
@@ -28,7 +29,9 @@ from stepladder.methods.one_row import read_row
 from stepladder.methods.pace import Pace
 from stepladder.model.goal import Goal
 from stepladder.model.scores import needed, score
+from stepladder.numbers import exact
 from stepladder.privacy.pay import Guarantee
+from stepladder.result.choices import different, easiest_first
 from stepladder.result.offer import Asked, Offer
 from stepladder.result.path import Outcome, Path
 from stepladder.table import frames
@@ -56,6 +59,7 @@ EVENTS = {
     "lock": "feature",
     "unlock": "feature",
     "limit": "feature",
+    "difficulty": "feature",
 }
 """What can happen in a walk, and what each event is about besides the row."""
 
@@ -73,6 +77,7 @@ class Walk:
         self._step = step
         self._locked = list(dict.fromkeys(locked))
         self._limits: dict[str, tuple[Any, Any]] = {}
+        self._difficulties: dict[str, float] = {}
         self._plan: list[Path] | None = None
         self._followed: tuple[int, Path] | None = None  # what is left of a path being followed
         self._began: Floats = row  # where that path begins, whose rules it keeps
@@ -114,6 +119,11 @@ class Walk:
         """How far this person can go, {feature: (low, high)}; None for an open end."""
         return dict(self._limits)
 
+    @property
+    def difficulties(self) -> Mapping[str, float]:
+        """How many times as hard as usual a change is for this person, {feature: times}."""
+        return dict(self._difficulties)
+
     def __repr__(self) -> str:
         if self.done:
             state = "done"
@@ -141,7 +151,7 @@ class Walk:
             return markup.block(title, now, markup.paragraph(self.reason))
         rows = [
             [
-                offer.path,
+                offer.path + 1,  # people count from 1
                 "; ".join(
                     moved(space.schema[asked.feature], asked.before, asked.after)
                     for asked in offer.changes
@@ -160,7 +170,9 @@ class Walk:
             return "locked"
         limited = feature.name in self._limits
         ends = f", {within(feature, *self._limits[feature.name])}" if limited else ""
-        return f"{may_change(feature)}{ends}"
+        times = self._difficulties.get(feature.name, 1.0)
+        hard = "" if times == 1 else f", {exact(times)} times as hard as usual"
+        return f"{may_change(feature)}{ends}{hard}"
 
     @property
     def privacy(self) -> Guarantee | None:
@@ -173,14 +185,22 @@ class Walk:
     # ---- the loop -------------------------------------------------------------------------
 
     def directions(self) -> list[Offer]:
-        """The next step of every path that has one, nearest goal first; empty when done.
+        """The next step of every path that really differs; empty when done.
 
-        When it's empty and the walk isn't done, `reason` says why.
+        A path that is being followed comes first, then the easiest, and then those that don't reach
+        the goal, the nearest to it first. When there's none and the walk isn't done, `reason` says
+        why.
         """
         if self.done:
             return []
-        offers = [self._offer(c, path) for c, path in enumerate(self._paths()) if path.steps]
-        return sorted(offers, key=lambda o: (not o.reaches_goal, o.steps_left, o.path))
+        paths = self._paths()
+        order = easiest_first(paths, in_order="cost" in self._step.settings)
+        followed = None if self._followed is None else self._followed[0]
+        order.sort(key=lambda slot: slot != followed)
+        short = [slot for slot, path in enumerate(paths) if path.outcome is not Outcome.REACHED]
+        short.sort(key=lambda slot: paths[slot].steps)
+        shown = [*different(self._step.space_, paths, order), *short]
+        return [self._offer(slot, paths[slot]) for slot in shown if paths[slot].steps]
 
     @property
     def reason(self) -> str:
@@ -200,11 +220,13 @@ class Walk:
             open_paths = f"the open ones are {listing(offers)}" if offers else self.reason
             raise ParameterError(f"There's no offer for path {path!r}: {open_paths}.")
         followed = self._paths()[path]
-        ahead = replace(
-            followed,
-            values=followed.values[1:],
-            points=followed.points[1:],
-            scores=followed.scores[1:],
+        ahead = self._weighed(
+            replace(
+                followed,
+                values=followed.values[1:],
+                points=followed.points[1:],
+                scores=followed.scores[1:],
+            )
         )
         followed_on = self._followed is not None and self._followed[0] == path
         began = self._began if followed_on else self._row
@@ -278,6 +300,34 @@ class Walk:
             self._move(self._row)
         self._note("limit", feature=feature, low=low, high=high)
 
+    def difficulty(self, feature: str, times: float) -> None:
+        """A change is harder for this person than for others, or easier: so many times as hard.
+
+        It multiplies what the schema says of the feature, from now on; 1 is as for others.
+        """
+        space = self._step.space_
+        index = space.schema.position(feature)
+        if not self._step.honours_rules:
+            raise ParameterError(
+                "The published method knows no difficulty. Use sl.StEP() for walks with it."
+            )
+        if space.links.linked[index]:
+            raise ParameterError(
+                f"{feature!r} isn't changed by itself but follows from other things, so it has no "
+                "difficulty. Say how hard those are."
+            )
+        times = _times(times)
+        if times == self._difficulties.get(feature, 1.0):
+            return
+        self._difficulties[feature] = times
+        if times == 1:
+            del self._difficulties[feature]
+        if self._step.pays_per_answer:  # what was paid for is as good as before
+            self._plan = None if self._plan is None else [self._weighed(p) for p in self._plan]
+        elif space.schema.features[index].chosen:
+            self._move(self._row)
+        self._note("difficulty", feature=feature, times=times)
+
     def _check_settable(self, index: int) -> None:
         """Refuse to hold what no plan sets, since it would move all the same."""
         if self._step.space_.links.linked[index]:
@@ -312,6 +362,7 @@ class Walk:
             "row": self._named(self._row[0]),
             "locked": self._locked,
             "limits": self._limits,
+            "difficulties": self._difficulties,
             "followed": followed,
             "history": self.history,
         }
@@ -358,6 +409,9 @@ class Walk:
                 walk._locked.append(name)
             for name, ends in content.get("limits", {}).items():  # older walks have none
                 walk._limits[name] = walk._ends(name, *ends)
+            for name, times in content.get("difficulties", {}).items():
+                schema.position(name)
+                walk._difficulties[name] = _times(times)
             walk._take_up_history(content["history"])
             if content["followed"] is not None:
                 walk._follow(**content["followed"])
@@ -392,6 +446,8 @@ class Walk:
                 self._step.space_.schema.position(event["feature"])
                 if what == "limit":
                     self._ends(event["feature"], event["low"], event["high"])
+                elif what == "difficulty":
+                    _times(event["times"])
             elif EVENTS[what] == "path" and not isinstance(event["path"], int | None):
                 raise ValueError(f"event {number + 1} of its history has path {event['path']!r}")
             row, score = read_row(self._step, event["row"]), event["score"]
@@ -441,7 +497,8 @@ class Walk:
             return None
         scores, points = step.scorer_.score(values), step.space_.to_points(values)
         met = bool(step.scorer_.yes(scores[-1:], values[-1:])[0])
-        return Path(Outcome.REACHED if met else Outcome.STEP_LIMIT, "", values, points, scores)
+        outcome = Outcome.REACHED if met else Outcome.STEP_LIMIT
+        return self._weighed(Path(outcome, "", values, points, scores))
 
     # ---- pieces ---------------------------------------------------------------------------
 
@@ -455,6 +512,7 @@ class Walk:
                     THEM,
                     pace,
                     *self._own_rules(),
+                    difficulty=self._own_difficulty(),
                     next_only=self._step.pays_per_answer,
                 )
                 self._plan = list(answer.paths[0])
@@ -473,27 +531,38 @@ class Walk:
             return locked, None
         return locked, limit_arrays(schema, THEM, {THEM[0]: self._limits})
 
+    def _own_difficulty(self) -> Floats | None:
+        """(1, features) how many times as hard as usual a change is for this person."""
+        if not self._difficulties:
+            return None
+        names = self._step.space_.schema.names
+        return np.array([[self._difficulties.get(name, 1.0) for name in names]])
+
+    def _weighed(self, path: Path) -> Path:
+        """The same path with what it asks of this person."""
+        return self._step.weighed([[path]], self._own_difficulty())[0][0]
+
     @property
     def _unasked(self) -> bool:
         """Whether it would cost something to say more: a look at a walk never does."""
         return self._plan is None and self._step.pays_per_answer
 
     def _offer(self, slot: int, path: Path) -> Offer:
-        before, after = path.values[0], path.values[1]
-        space = self._step.space_
         return Offer(
             path=slot,
-            changes=tuple(
-                Asked(
-                    space.schema.names[f],
-                    space.shown(int(f), before[f]),
-                    space.shown(int(f), after[f]),
-                )
-                for f in np.flatnonzero(space.links.changes(before, after))
-            ),
+            changes=self._asked(path.values[0], path.values[1]),
             score=float(path.scores[1]),
             steps_left=path.steps - 1,
             reaches_goal=path.outcome is Outcome.REACHED,
+            total=self._asked(path.values[0], path.values[-1]),
+        )
+
+    def _asked(self, before: Floats, after: Floats) -> tuple[Asked, ...]:
+        """What is to be done to get from one row, (features,), to another."""
+        space = self._step.space_
+        return tuple(
+            Asked(space.schema.names[f], space.shown(f, before[f]), space.shown(f, after[f]))
+            for f in np.flatnonzero(space.links.changes(before, after)).tolist()
         )
 
     def _move(self, row: Floats) -> None:
@@ -510,6 +579,12 @@ class Walk:
     def _named(self, values: Floats) -> dict[str, Any]:
         row = frames.read(self._step.space_.to_frame(values[None])).rows(named=True)[0]
         return {name: _plain(value) for name, value in row.items()}
+
+
+def _times(times: Any) -> float:
+    """How many times as hard a change is, checked."""
+    hint = "It says how many times as hard as for others the change is; 3 is three times as hard."
+    return finite("walk.difficulty(times)", times, above=0, hint=hint)
 
 
 def _plain(value: Any) -> Any:

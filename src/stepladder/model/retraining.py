@@ -22,7 +22,8 @@ from stepladder.table.frames import Frame
 from stepladder.table.space import Space
 
 YOURSELF = (
-    "Retrain it yourself on resampled rows, and pass the list of models to fit(…, successors=…)."
+    "Retrain it yourself on resampled rows, and pass the list of models to fit(…, successors=…); "
+    "on the command line, a folder of model files: --successors FOLDER."
 )
 
 TRIES = 1000

@@ -152,6 +152,15 @@ class Scorer:
         met = self.goal.met(scores)
         return met & self.policy.hold(values, values).all(axis=1) if len(self.policy) else met
 
+    def score_known(self, values: Floats) -> Floats:
+        """The scores (n,) of any rows; NaN for those that the model can't score for a gap."""
+        gaps = np.isnan(values).any(axis=1)
+        scores = np.full(len(values), np.nan)
+        scores[~gaps] = self.score(values[~gaps])
+        if gaps.any():
+            scores[gaps] = self.score_gaps(values[gaps])
+        return scores
+
     def score_gaps(self, values: Floats) -> Floats:
         """The scores (n,) of rows that lack a value; NaN for those that the model can't score.
 

@@ -4,7 +4,7 @@ Half of the successors are searched on, and what a search has selected on flatte
 half is kept back, and only its votes state a probability.
 
 Related work: BetaRCE (Stępka, Stefanowski and Lango, KDD 2025) bounds the probability that a
-counterfactual holds by a Beta distribution over resampled models' votes; T:Rex (Hamman et al.,
+counterfactual holds by a Beta distribution over resampled models' votes; T-Rex (Hamman et al.,
 ICML 2023) and RobX (Dutta et al., ICML 2022) ask for a score that is high and steady around the
 end. Here the scores of successors have to be high beside how far they spread.
 """
@@ -50,10 +50,7 @@ FLAT = (1.0, 1.0)
 FEWEST_PATHS = 20
 """From how many paths' votes a prior is learned."""
 
-MOST_PRIOR = 100.0
-"""How many votes a prior may be worth at most: it's learned from some hundred paths itself."""
-
-LEAST_DOUBT = 0.5
+LEAST_DOUBT = 1.0
 """The least of a prior's parameters, so that no number of votes makes anything certain."""
 
 
@@ -170,8 +167,8 @@ def needed(holds: float) -> float:
 def pooled_prior(votes: Counts, total: int) -> tuple[float, float]:
     """The Beta distribution over paths from which their votes (n,), of `total` each, come.
 
-    The likeliest one (empirical Bayes), within limits that keep few or unanimous votes from
-    making anything certain; the flat one where there are too few to learn from.
+    The likeliest one (empirical Bayes), but worth no more than a path's own votes, and never
+    certain; the flat one where there are too few to learn from.
     """
     from scipy.optimize import minimize
     from scipy.special import betaln, expit
@@ -184,7 +181,7 @@ def pooled_prior(votes: Counts, total: int) -> tuple[float, float]:
 
     def shape(of: Floats) -> tuple[float, float]:
         """A mean and a worth, both anywhere on the line, as a Beta distribution's parameters."""
-        mean, worth = expit(of[0]), (MOST_PRIOR - 2 * LEAST_DOUBT) * expit(of[1])
+        mean, worth = expit(of[0]), total * expit(of[1])
         return LEAST_DOUBT + mean * worth, LEAST_DOUBT + (1.0 - mean) * worth
 
     def misfit(of: Floats) -> float:

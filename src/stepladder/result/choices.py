@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stepladder.result.path import Outcome, Path
 from stepladder.table.space import Floats, Mask, Space
 
 CLEARLY = 0.75
@@ -49,6 +50,27 @@ def differ(
     more_in_b = (sets_b & (~sets_a | other | (far_b > far_a))).any(axis=-1)
     apart = (sets_a & ~sets_b).any(axis=-1) & (sets_b & ~sets_a).any(axis=-1)
     return np.asarray(apart | (clearly & more_in_a & more_in_b))
+
+
+def easiest_first(paths: Sequence[Path], *, in_order: bool) -> list[int]:
+    """Which of some paths are successful, the easiest first.
+
+    in_order  whether a method that has a cost handed them over in that order; else effort decides,
+              and distance where that isn't known
+    """
+    reached = [slot for slot, path in enumerate(paths) if path.outcome is Outcome.REACHED]
+    if in_order:
+        return reached
+    unknown = any(paths[slot].efforts is None for slot in reached)
+    return sorted(reached, key=lambda s: paths[s].distance if unknown else paths[s].effort)
+
+
+def different(space: Space, paths: Sequence[Path], order: Sequence[int]) -> list[int]:
+    """Which of one person's paths are choices; `order` has those that are any good."""
+    start = np.concatenate([path.values[:1] for path in paths])
+    ends = np.concatenate([path.values[-1:] for path in paths])
+    sets = space.links.changes(start, ends)
+    return chosen(order, sets, amounts(space, start, ends), levels_of(space))
 
 
 def chosen(

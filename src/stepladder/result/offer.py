@@ -32,6 +32,8 @@ class Offer:
     """how many steps the path plans after this one"""
     reaches_goal: bool
     """whether the planned path ends at the goal"""
+    total: tuple[Asked, ...] = ()
+    """all that the path asks for from here, this step included"""
 
     def __str__(self) -> str:
         asked = "; ".join(str(change) for change in self.changes)
@@ -41,7 +43,8 @@ class Offer:
             goal = (
                 f"then {steps}, and the goal not yet in reach" if self.steps_left else "on the way"
             )
-        return f"path {self.path}: {asked} (score {self.score:.2f}, {goal})"
+        # People count from 1.
+        return f"route {self.path + 1}: {asked} (score {self.score:.2f}, {goal})"
 
 
 def _number(value: Any) -> str:

@@ -63,3 +63,12 @@ def schema_hash(schema: Schema) -> str:
     content: dict[str, Any] = schema.to_dict()
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_same(what: str, known: str | None, given: str | None) -> None:
+    """Refuse another model or other data than a result was made with, by their fingerprints."""
+    if given and known and given != known:
+        raise ParameterError(
+            f"This isn't the {what} that the result was made with: its SHA-256 is {given}, and "
+            f"the result has {known}. Leave it out, or give the right one."
+        )

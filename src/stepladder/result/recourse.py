@@ -23,8 +23,9 @@ from stepladder.errors import ParameterError, listing, nearest
 from stepladder.metrics import Paths, nearest_distance, summary
 from stepladder.model.goal import Goal
 from stepladder.model.scores import needed, score
+from stepladder.numbers import rounded
 from stepladder.privacy.pay import Guarantee
-from stepladder.result.choices import amounts, chosen, levels_of
+from stepladder.result.choices import different, easiest_first
 from stepladder.result.path import Outcome, Path
 from stepladder.table import frames
 from stepladder.table.amounts import moved
@@ -84,7 +85,7 @@ class Recourse:
             today, end = (score(self.goal, path.scores[step]) for step in (0, -1))
             known = [self.people[i], outcome.value, today]
             if slot is None:
-                rows.append([*known, "", "", "", ""])
+                rows.append([*known, *[""] * 5])
                 continue
             changes = "; ".join(
                 moved(feature, self.space.shown(f, before), self.space.shown(f, after))
@@ -99,13 +100,15 @@ class Recourse:
                 )
                 if asked
             )
-            rows.append([*known, slot, path.steps, end, changes])
-        heads = ["person", "outcome", "score today", "path", "steps", "score then", "changes"]
+            effort = rounded(path.effort)
+            rows.append([*known, slot + 1, path.steps, effort, end, changes])  # counted from 1
+        heads = ["person", "outcome", "score today", "easiest path"]
+        heads += ["steps", "effort", "score then", "changes"]
         more = len(found) - len(rows)
         return markup.block(
             f"{len(found)} people, {self._slots} paths each; a yes takes {needed(self.goal)}",
             markup.table(["outcome", "people"], counted.most_common(), numbers=[1]),
-            markup.table(heads, rows, numbers=[2, 3, 4, 5]),
+            markup.table(heads, rows, numbers=[2, 3, 4, 5, 6]),
             markup.paragraph(f"… and {more} more people: see result.status") if more else "",
         )
 
@@ -216,9 +219,10 @@ class Recourse:
         if not reached:
             nearest = max(routes, key=lambda p: float(self.goal.margin(p.scores[-1:])[0]))
             return None, nearest.outcome, nearest.reason
-        missed = [f"path {s}: {path.reason}" for s, path in enumerate(routes) if s not in reached]
+        missed = [path.reason for slot, path in enumerate(routes) if slot not in reached]
         found = f"{len(reached)} of {len(routes)} paths reach {self.goal}"
-        return reached[0], Outcome.REACHED, "; ".join([found, *missed])
+        others = [f"another doesn't: {reason}" for reason in dict.fromkeys(missed)]
+        return reached[0], Outcome.REACHED, "; ".join([found, *others])
 
     def index_of(self, person: Hashable) -> int:
         """Where a person stands in the result, by what the caller's index calls them.
@@ -257,25 +261,11 @@ class Recourse:
 
     def choices_at(self, index: int) -> list[int]:
         """Which paths are the `choices` of the person at an index."""
-        mine = slice(index * self._slots, (index + 1) * self._slots)
-        return chosen(
-            self._easiest_first(index),
-            self._asked[mine],
-            self._amounts[mine],
-            levels_of(self.space),
-        )
+        return different(self.space, self.routes[index], self._easiest_first(index))
 
     def _easiest_first(self, index: int) -> list[int]:
-        """The successful paths of the person at an index.
-
-        A method that has a cost hands them over in that order; the others go by effort.
-        """
-        routes = self.routes[index]
-        reached = [slot for slot, path in enumerate(routes) if path.outcome is Outcome.REACHED]
-        if "cost" in self.settings:
-            return reached
-        unknown = self._flat[0].efforts is None  # in a file of an older version
-        return sorted(reached, key=lambda s: routes[s].distance if unknown else routes[s].effort)
+        """The successful paths of the person at an index."""
+        return easiest_first(self.routes[index], in_order="cost" in self.settings)
 
     # ---- metrics --------------------------------------------------------------------------
 
@@ -365,11 +355,6 @@ class Recourse:
     def _asked(self) -> Mask:
         """(paths, features) what each path asks for"""
         return self.space.links.changes(np.repeat(self._starts, self._slots, axis=0), self._ends)
-
-    @cached_property
-    def _amounts(self) -> Floats:
-        """(paths, features) and how much of it"""
-        return amounts(self.space, np.repeat(self._starts, self._slots, axis=0), self._ends)
 
     @cached_property
     def _efforts(self) -> Floats:

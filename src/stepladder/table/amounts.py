@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stepladder.numbers import exact
-from stepladder.table.feature import Derived, Feature, Numeric
+from stepladder.table.feature import Categorical, Derived, Feature, Numeric, Ordinal
 
 NO_VALUE = "not given"
 
@@ -55,12 +55,9 @@ def amount(feature: Feature, v: Any) -> tuple[str, str]:
     v = v.item() if isinstance(v, np.generic) else v
     if v is None or (isinstance(v, float) and math.isnan(v)):
         return NO_VALUE, ""
-    if isinstance(v, bool):
-        return "yes" if v else "no", ""
-    if not isinstance(v, int | float):
-        return str(v), ""
-    if not isinstance(feature, Numeric | Derived):
-        return exact(v, apart=False), ""
+    is_number = isinstance(v, int | float) and not isinstance(v, bool)
+    if not is_number or not isinstance(feature, Numeric | Derived):
+        return _level(feature, v), ""
     sign = "−" if v < 0 else ""
     counted = _multiplied(abs(v), 100 if feature.percent else feature.times)
     if feature.percent:
@@ -73,6 +70,15 @@ def amount(feature: Feature, v: Any) -> tuple[str, str]:
     # Without a unit, four digits may well be a year.
     number = exact(counted, apart=bool(feature.unit) or counted >= 10_000)
     return f"{sign}{number}", _singular(feature.unit) if counted == 1 else feature.unit
+
+
+def _level(feature: Feature, v: Any) -> str:
+    """A level as people call it."""
+    if isinstance(feature, Ordinal | Categorical) and v in feature.labels:
+        return feature.labels[v]
+    if isinstance(v, bool):
+        return "yes" if v else "no"
+    return exact(v, apart=False) if isinstance(v, int | float) else str(v)
 
 
 def _multiplied(v: float, times: float) -> Decimal:

@@ -60,8 +60,11 @@ class Effort:
                 spread[f] = 4 * space.scale[space.slices[feature.name].start]
         return cls(space, (None,) * len(space.schema), spread, _difficulty(space))
 
-    def of(self, start: Floats, rows: Floats) -> Floats:
-        """(n, features) what getting from one row to another asks, feature by feature."""
+    def of(self, start: Floats, rows: Floats, difficulty: Floats | None = None) -> Floats:
+        """(n, features) what getting from one row to another asks, feature by feature.
+
+        difficulty  (n, features) by how much harder than for others each change is for a person
+        """
         asked = self.space.links.changes(start, rows)
         effort = np.where(asked, CATEGORY, 0.0)
         for f in np.flatnonzero(~np.isnan(self.spread) & asked.any(axis=0)):
@@ -71,7 +74,8 @@ class Effort:
                 size = np.fmax(size, np.abs(_rank(known, after) - _rank(known, before)))
             size = np.where(np.isnan(size), CATEGORY, size)  # from a gap
             effort[:, f] = np.where(asked[:, f], size, 0.0)
-        return np.asarray(effort * self.difficulty + EACH * asked)
+        personal = 1.0 if difficulty is None else difficulty
+        return np.asarray(effort * self.difficulty * personal + EACH * asked)
 
     def ranks(self, rows: Floats) -> Floats:
         """(n, features) the share of reference rows below each value, equal ones counted half.

@@ -48,6 +48,8 @@ class Feasible:
     """(n, derived) what the formulas of derived features say of `start`"""
     kept_today: Mask
     """(n, parts) which requirements people keep today"""
+    difficulty: Floats
+    """(n, features) by how much harder than for others each change is for these people"""
     policy: Requirements = NO_REQUIREMENTS
     """what an end has to keep to as well, so that it's worth repairing for"""
     max_changes: int | None = None
@@ -79,13 +81,15 @@ class Feasible:
         *,
         locked: Mask | None = None,
         limits: Ends | None = None,
+        difficulty: Floats | None = None,
         policy: Requirements = NO_REQUIREMENTS,
         max_changes: int | None = None,
     ) -> Feasible:
         """The feasible sets around values (n, features) that are already read, and within bounds.
 
-        locked  (n, features) what these people can't change either
-        limits  two (n, features), infinite where open: no plan goes beyond, for these people
+        locked      (n, features) what these people can't change either
+        limits      two (n, features), infinite where open: no plan goes beyond, for these people
+        difficulty  (n, features) by how much harder a change is for these people; 1 by default
         """
         grid, fixed = space.grid, ~space.links.chosen
         if locked is not None:
@@ -110,6 +114,7 @@ class Feasible:
             (lower, upper),
             space.links.worked_out(start),
             space.requirements.hold(start, start),
+            np.ones(start.shape) if difficulty is None else difficulty,
             policy,
             max_changes,
         )
@@ -126,6 +131,7 @@ class Feasible:
             reachable=(lower[rows], upper[rows]),
             today=self.today[rows],
             kept_today=self.kept_today[rows],
+            difficulty=self.difficulty[rows],
         )
 
     # ---- the three questions --------------------------------------------------------------

@@ -12,6 +12,7 @@ called. No rule and no distance depends on them.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,10 +26,12 @@ from stepladder.numbers import plain
 from stepladder.table.derived import Derived
 from stepladder.table.kind import (
     ANYWHERE,
+    AS_THEY_ARE,
     WORDS,
     Change,
     Counted,
     Described,
+    Labels,
     Level,
     Moves,
     is_finite,
@@ -247,12 +250,14 @@ class _Levelled(Described):
     levels: tuple[Level, ...] | None = None
     not_to: tuple[Level, ...] = ()
     moves: Moves = ANYWHERE
+    labels: Labels = AS_THEY_ARE
 
     def __init__(
         self,
         name: str,
         change: Change | str,
         label: str | None,
+        labels: Mapping[Level, str] | None,
         levels: Iterable[Level] | None,
         not_to: Iterable[Level],
         moves: Mapping[Level, Iterable[Level]] | None,
@@ -269,19 +274,15 @@ class _Levelled(Described):
             raise self._wrong("reach", "reach is for numbers; use not_to or moves", reach)
         self._set_levels(levels)
         self._set(not_to=self._listed("not_to", not_to), moves=self._listed_moves(moves))
+        self._set(labels=self._checked_labels(labels))
         if self.levels is not None:
             self.check_levels(self.levels)
 
     def _listed_moves(self, moves: Any) -> Moves:
         if moves is None:
             return Moves()
-        if not isinstance(moves, Mapping):
-            raise self._wrong("moves", "moves must be a mapping such as {from: [to, …]}", moves)
-        keys = self._listed("moves", moves.keys())
-        to = {
-            key: self._listed("moves", levels)
-            for key, levels in zip(keys, moves.values(), strict=True)
-        }
+        held = self._per_level("moves", moves, "{from: [to, …]}", self.levels)
+        to = {key: self._listed("moves", levels) for key, levels in held.items()}
         for key, levels in to.items():
             if key in levels:
                 raise self._wrong(
@@ -289,11 +290,23 @@ class _Levelled(Described):
                 )
         return Moves(to)
 
+    def _checked_labels(self, labels: Any) -> Labels:
+        if labels is None:
+            return Labels()
+        held = self._per_level("labels", labels, "{level: text}", self.levels)
+        for level, text in held.items():
+            if not self._text("labels", text):
+                raise self._wrong("labels", f"the label of {level!r} must not be empty", text)
+        twice = [text for text, count in Counter(held.values()).items() if count > 1]
+        if twice:
+            raise self._wrong("labels", f"labels call two levels {twice[0]!r}")
+        return Labels(held)
+
     def check_levels(self, levels: Sequence[Level]) -> None:
         """Refuse `not_to` and `moves` that don't fit the levels, declared or learned."""
         named = [("not_to", level) for level in self.not_to]
         named += [("moves", level) for key, to in self.moves.items() for level in (key, *to)]
-        for setting, level in named:
+        for setting, level in [*named, *(("labels", level) for level in self.labels)]:
             if level not in levels:
                 raise self._wrong(
                     setting,
@@ -319,7 +332,8 @@ class Ordinal(_Levelled):
     levels may go to in one step. `at_once`, `difficulty`, `months`, `months_each` (for every
     level) and `fill` are as for numbers.
 
-    `rise` and `fall` are what to do to get up or down it, where "raise" and "lower" won't do.
+    `labels` says what people call its levels, {level: text}. `rise` and `fall` are what to do to
+    get up or down it, where "raise" and "lower" won't do.
 
     >>> Ordinal("education", levels=["school", "bachelor", "master"], change="increase")
     Ordinal('education', change='increase', levels=('school', 'bachelor', 'master'))
@@ -348,11 +362,12 @@ class Ordinal(_Levelled):
         months_each: float = 0,
         fill: bool = False,
         label: str | None = None,
+        labels: Mapping[Level, str] | None = None,
         rise: str = "",
         fall: str = "",
         reach: None = None,
     ) -> None:
-        super().__init__(name, change, label, levels, not_to, moves, reach)
+        super().__init__(name, change, label, labels, levels, not_to, moves, reach)
         if self.levels is None:
             raise SchemaError(
                 f"Ordinal({name!r}) needs its levels, lowest first: "
@@ -385,7 +400,8 @@ class Categorical(_Levelled):
     """One of several unordered levels; without `levels`, those of the frame a space is fitted on.
 
     `not_to` are levels that nobody is advised to move to, and `moves` the only levels that some
-    levels may go to in one step. `difficulty`, `months` and `fill` are as for numbers.
+    levels may go to in one step. `difficulty`, `months` and `fill` are as for numbers, and `labels`
+    says what people call its levels, {level: text}.
 
     A category that the frame holds as several 0/1 columns names them, one per level:
 
@@ -399,7 +415,7 @@ class Categorical(_Levelled):
     months: float = 0
     fill: bool = False
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # every setting has a name and a meaning of its own
         self,
         name: str,
         *,
@@ -412,11 +428,11 @@ class Categorical(_Levelled):
         months: float = 0,
         fill: bool = False,
         label: str | None = None,
+        labels: Mapping[Level, str] | None = None,
         reach: None = None,
     ) -> None:
-        super().__init__(
-            name, change, label, onehot if levels is None else levels, not_to, moves, reach
-        )
+        known = onehot if levels is None else levels
+        super().__init__(name, change, label, labels, known, not_to, moves, reach)
         self._set(onehot=None if onehot is None else tuple(onehot))
         if self.change not in (Change.ANY, Change.NEVER):
             raise self._wrong(

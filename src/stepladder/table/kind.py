@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from stepladder.errors import SchemaError, listing
 
 Level = bool | int | float | str
 
-WORDS = ("label", "unit", "percent", "times", "rise", "fall")
+WORDS = ("label", "labels", "unit", "percent", "times", "rise", "fall")
 """The settings that are only words."""
 
 ROUNDED = {1: "tens", 2: "hundreds", 3: "thousands", 6: "millions"}
@@ -35,30 +36,42 @@ class Change(StrEnum):
     """not chosen: it grows by one per year that a plan takes"""
 
 
-class Moves(Mapping[Level, tuple[Level, ...]]):
-    """The levels that some levels may go to in one step, and to no others: a frozen mapping."""
+T = TypeVar("T")
 
-    def __init__(self, to: Mapping[Level, tuple[Level, ...]] | None = None) -> None:
-        self._to = dict(to or {})
 
-    def __getitem__(self, level: Level) -> tuple[Level, ...]:
-        return self._to[level]
+class PerLevel(Mapping[Level, T]):
+    """Something about each of some levels: a frozen mapping."""
+
+    def __init__(self, held: Mapping[Level, T] | None = None) -> None:
+        self._held = dict(held or {})
+
+    def __getitem__(self, level: Level) -> T:
+        return self._held[level]
 
     def __iter__(self) -> Iterator[Level]:
-        return iter(self._to)
+        return iter(self._held)
 
     def __len__(self) -> int:
-        return len(self._to)
+        return len(self._held)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._to.items()))
+        return hash(frozenset(self._held.items()))
 
     def __repr__(self) -> str:
-        return repr(self._to)
+        return repr(self._held)
 
+
+Moves = PerLevel[tuple[Level, ...]]
+"""The levels that some levels may go to in one step, and to no others."""
+
+Labels = PerLevel[str]
+"""What people call some levels."""
 
 ANYWHERE = Moves()
 """Every level may go to every other."""
+
+AS_THEY_ARE = Labels()
+"""Levels are called what they are."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -188,6 +201,17 @@ class Described:
             raise self._wrong(setting, f"{setting} name {twice[0]!r} more than once")
         return plain
 
+    def _per_level(
+        self, setting: str, given: Any, example: str, levels: Iterable[Level] | None
+    ) -> dict[Level, Any]:
+        """What a mapping holds of some levels; JSON makes text of their keys, which is undone."""
+        if not isinstance(given, Mapping):
+            raise self._wrong(setting, f"{setting} must be a mapping such as {example}", given)
+        known = list(levels or ())
+        texts = {json.dumps(level): level for level in known if not isinstance(level, str)}
+        keys = [key if key in known else texts.get(key, key) for key in given]
+        return dict(zip(self._listed(setting, keys), given.values(), strict=True))
+
     def _set_levels(self, levels: Iterable[Level] | None) -> None:
         """The levels, of which there's at least one, if any are declared."""
         plain = None if levels is None else self._listed("levels", levels)
@@ -283,6 +307,6 @@ def _plain(value: Any) -> Any:
     """A setting as a file holds it."""
     if isinstance(value, Change):
         return value.value
-    if isinstance(value, Moves):
-        return {level: list(to) for level, to in value.items()}
+    if isinstance(value, PerLevel):
+        return {level: _plain(held) for level, held in value.items()}
     return list(value) if isinstance(value, tuple) else value

@@ -1,16 +1,17 @@
 """The paper's four figures, drawn again from its own points with directions that we compute.
 
-Points, boundaries and the ends of arrows are those of the TikZ pictures in Hamer et al., "Simple
-Steps to Success", TMLR 2024: figures 1 (the loan example), 2 (a direction off the data), 3 (without
-and with clusters) and the appendix's (MIM runs away). The paper drew its arrows by hand; ours are
-what the kernel answers for those points, and each knows the paper's, to be compared with it.
+Points, boundaries, symbols, labels and the ends of arrows are those of the TikZ pictures in Hamer
+et al., "Simple Steps to Success", TMLR 2024: figures 1 (the loan example), 2 (a direction off the
+data), 3 (without and with clusters) and the appendix's (MIM runs away). The paper drew
+its arrows by hand; ours are what the kernel answers for those points, and each knows the paper's,
+to be compared with it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any
 
@@ -27,8 +28,11 @@ from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Space
 from stepladder.view.plots.export import save
 from stepladder.view.plots.style import (
+    BLUE,
+    CROSS,
     INK,
     QUIET,
+    RED,
     WIDTH,
     Chart,
     beside,
@@ -36,7 +40,6 @@ from stepladder.view.plots.style import (
     columns_in,
     headed,
     inner_width,
-    kind,
     marked,
     outer_width,
     panel,
@@ -119,6 +122,15 @@ class Arrow:
         return self.start[0] + self.length * unit[0], self.start[1] + self.length * unit[1]
 
 
+LABELS: dict[str, Position] = {
+    "Boundary": (2.0, 5.5),
+    "Rejection": (3.0, 3.5),
+    "Acceptance": (7.0, 8.0),
+    "PoI": (2.4, 1.0),
+}
+"""What stands on the drawing of figure 1, and where; PoI is the point of interest."""
+
+
 @dataclass(frozen=True, eq=False)
 class Panel:
     """One picture of a figure."""
@@ -130,6 +142,8 @@ class Panel:
     positions: tuple[Position, ...]
     """where the person stands, one after the other"""
     arrows: tuple[Arrow, ...] = ()
+    labels: Mapping[str, Position] = field(default_factory=dict)
+    """what stands on the drawing, and where"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,9 +180,9 @@ def loan() -> Figure:
         "Two directions, one to each cluster of accepted applicants. Someone who goes roughly "
         "along the first (grey) gets a new one from where they are.",
         (
-            Panel("The data", *data, (person,)),
-            Panel("Two directions", *data, (person,), both),
-            Panel("A path", *data, path, legs),
+            Panel("The dataset", *data, (person,), labels=LABELS),
+            Panel("Possible recourse directions", *data, (person,), both),
+            Panel("Possible stakeholder path", *data, path, legs),
         ),
     )
 
@@ -184,12 +198,14 @@ def off_data() -> Figure:
         Arrow("d2", person, _toward(person, accepted)[0], ((1.5, 4.3), (4.0, 4.0)), length=3.4),
     )
     data = (REJECTED, accepted, BOUNDARY)
+    labels = {**LABELS, "PoI": (2.1, 4.4)}
     return Figure(
         "A direction off the data",
-        "d1 is the shortest way over the boundary and leads where nobody is; d2 is StEP's.",
+        "d₁ is the shortest way over the boundary and leads off the manifold, where nobody is; d₂ "
+        "is StEP's.",
         (
-            Panel("The data", *data, (person,)),
-            Panel("Two directions", *data, (person,), arrows),
+            Panel("The dataset and the model", *data, (person,), labels=labels),
+            Panel("Recourse directions", *data, (person,), arrows),
         ),
     )
 
@@ -205,13 +221,15 @@ def clustering() -> Figure:
         Arrow("d2", person, second, ((1.5, 1.5), (1.5, 6.0))),
     )
     data = (REJECTED, accepted, BOUNDARY)
+    labels = {"Boundary": (5.6, 2.2), "Rejection": (1.75, 4.45), "Acceptance": (5.5, 6.5)}
+    labels["PoI"] = LABELS["PoI"]
     return Figure(
         "Without and with clusters",
         "One direction over all accepted applicants leads between them; one per cluster leads to "
         "each.",
         (
-            Panel("Without clusters", *data, (person,), (between,)),
-            Panel("With clusters", *data, (person,), each),
+            Panel("No clustering", *data, (person,), (between,), labels),
+            Panel("With clustering", *data, (person,), each),
         ),
     )
 
@@ -223,7 +241,9 @@ def mim() -> Figure:
         Arrow("MIM", person, _mim(person), ((1.8, 4.0), (0.5, 4.0)), length=1.2),
         Arrow("StEP", person, _toward(person, MIM_ACCEPTED)[0], length=3.4),
     )
-    panel = Panel("Two directions", MIM_REJECTED, MIM_ACCEPTED, UPRIGHT, (person,), arrows)
+    labels = {"Boundary": (6.2, 9.3), "Rejection": (3.0, 7.0), "Acceptance": (7.2, 7.0)}
+    labels["PoI"] = (2.1, 4.9)
+    panel = Panel("Two directions", MIM_REJECTED, MIM_ACCEPTED, UPRIGHT, (person,), arrows, labels)
     return Figure(
         "MIM runs away",
         "Rejected applicants nearby push MIM's direction away from everyone accepted; StEP's "
@@ -273,7 +293,7 @@ def draw(figure: Figure, *, width: float = WIDTH) -> Chart:
     columns = columns_in(width, len(figure.panels))
     side = min(inner_width(width, columns, AXIS), LARGEST)
     panels = [_panel(one, side) for one in figure.panels]
-    marks = "Crosses: rejected. Circles: accepted. Dashed: the boundary. Ring: the person."
+    marks = "Triangles: rejected. Crosses: accepted. Dashed: the boundary. Ring: the person."
     drawn = outer_width(side, columns, AXIS)  # text beyond the panels would be cut off
     return beside(panels, columns, **headed(figure.title, [figure.note, marks], drawn))
 
@@ -282,8 +302,8 @@ def _panel(shown: Panel, side: float) -> Chart:
     scale = {"domain": [0, 10], "nice": False}
     bare = {"labels": False, "ticks": False}
     at = {
-        "x": quantity("x", scale=scale, axis=bare, title="Credit score"),
-        "y": quantity("y", scale=scale, axis=bare, title="Bank balance"),
+        "x": quantity("x", scale=scale, axis=bare, title="Credit Score"),
+        "y": quantity("y", scale=scale, axis=bare, title="Bank Account Balance"),
     }
     along = {**at, "order": quantity("order")}
 
@@ -292,22 +312,31 @@ def _panel(shown: Panel, side: float) -> Chart:
         return rows.assign(order=range(len(rows)))
 
     edge = {"color": QUIET, "strokeDash": [5, 4], "strokeWidth": 1.5, "clip": True}
-    point = {"size": 45, "opacity": 1}
-    ring = {"filled": False, "color": INK, "strokeWidth": 2.5, "size": 110, "opacity": 1}
+    cross = {"shape": CROSS, "stroke": BLUE, "strokeWidth": 1.6, "size": 60, "opacity": 1}
+    solid = {"shape": "triangle-up", "filled": True, "size": 75, "opacity": 1}
+    ring = {"shape": "circle", "stroke": INK, "strokeWidth": 1.5, "size": 330, "opacity": 1}
     person = frame(shown.positions)
     layers = [
         marked(frame(shown.boundary), "line", along, **edge),
-        marked(frame(shown.rejected), "point", at, shape="cross", color="#b5541c", **point),
-        marked(frame(shown.accepted), "point", at, shape="circle", color="#0b3c6f", **point),
+        marked(frame(shown.rejected), "point", at, color=RED, **solid),
+        marked(frame(shown.accepted), "point", at, **cross),
         marked(person, "line", along, color=QUIET, strokeWidth=4, opacity=0.5),
-        marked(person, "point", at, shape="circle", **ring),
+        marked(person, "point", at, color=INK, **solid),
+        marked(person.head(1), "point", at, **ring),
         *(layer for arrow in shown.arrows for layer in _arrow(arrow, scale)),
+        *(_label(text, frame(place), at) for text, place in shown.labels.items()),
     ]
     return panel(layers, shown.title, side, side)
 
 
+def _label(text: str, row: pd.DataFrame, at: dict[str, Any]) -> Chart:
+    """A word on the drawing, in the colour of what it names."""
+    colour = {"Rejection": RED, "Acceptance": BLUE}.get(text, INK)
+    return marked(row, "text", at, text=text, color=colour, fontSize=13)
+
+
 def _arrow(arrow: Arrow, scale: dict[str, Any]) -> list[Chart]:
-    """A line, its head, and its name beside the head."""
+    """A line, its head, and its symbol beside the head."""
     rows = pd.DataFrame(
         {
             "x": [arrow.start[0]],
@@ -315,7 +344,6 @@ def _arrow(arrow: Arrow, scale: dict[str, Any]) -> list[Chart]:
             "x2": [arrow.end[0]],
             "y2": [arrow.end[1]],
             "turn": [90 - arrow.angle],
-            "name": [arrow.name],
         }
     )
     start = {"x": quantity("x", scale=scale), "y": quantity("y", scale=scale)}
@@ -323,20 +351,27 @@ def _arrow(arrow: Arrow, scale: dict[str, Any]) -> list[Chart]:
     line = {**start, "x2": {"field": "x2"}, "y2": {"field": "y2"}}
     head = {**end, "angle": quantity("turn", scale=None)}
     is_steep = abs(abs(arrow.angle) - 90) < 30
-    off = {"dx": 10, "align": "left"} if is_steep else {"dy": -16, "align": "center"}
+    off = (12, 4) if is_steep else (-4, -13)
     return [
         marked(rows, "rule", line, color=INK, strokeWidth=2),
         marked(rows, "point", head, shape="triangle", filled=True, size=110, color=INK, opacity=1),
-        marked(
-            rows,
-            "text",
-            {**end, "text": kind("name")},
-            fontSize=14,
-            fontStyle="italic",
-            color=INK,
-            **off,
-        ),
+        *(_symbol(rows, end, arrow.name.removeprefix("d"), off) if arrow.name else ()),
     ]
+
+
+def _symbol(
+    rows: pd.DataFrame, at: dict[str, Any], below: str, off: tuple[float, float]
+) -> list[Chart]:
+    """The paper's name of a direction: a d with an arrow above it and something below."""
+    dx, dy = off
+    look = {"align": "left", "color": INK}
+    parts = [
+        {"text": "d", "fontSize": 16, "fontStyle": "italic", "dx": dx, "dy": dy},
+        {"text": "→", "fontSize": 11, "dx": dx + 1, "dy": dy - 13},
+    ]
+    if below:
+        parts.append({"text": below, "fontSize": 11, "dx": dx + 9, "dy": dy + 4})
+    return [marked(rows, "text", at, **look, **part) for part in parts]
 
 
 def write(folder: str | File, *, width: float = WIDTH) -> list[File]:

@@ -1,8 +1,7 @@
-"""How steps, distances, scores and changes are spread over the people of a result."""
+"""How effort, scores and changes are spread over the people of a result."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,15 @@ from stepladder.errors import EmptyFrameError
 from stepladder.model.goal import Goal
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
-from stepladder.table.feature import Feature
 from stepladder.table.space import Floats
+from stepladder.view.plots.asked import Asked, asked_for, bars
 from stepladder.view.plots.style import (
-    GRID,
     INK,
+    PAPER,
     QUIET,
     WIDTH,
     Chart,
-    axis_room,
+    Panels,
     below,
     beside,
     checked_width,
@@ -28,9 +27,7 @@ from stepladder.view.plots.style import (
     folded,
     headed,
     inner_width,
-    kind,
     marked,
-    names_axis,
     panel,
     quantity,
 )
@@ -55,52 +52,53 @@ def asking(result: Recourse) -> list[int]:
     ]
 
 
-def nearest_paths(result: Recourse) -> list[Path]:
-    """The nearest path to the goal of everyone who has one."""
+def easiest_paths(result: Recourse) -> list[Path]:
+    """The easiest path to the goal of everyone who has one."""
     found = [(result.best_at(i)[0], i) for i in asking(result)]
     return [result.routes[i][slot] for slot, i in found if slot is not None]
 
 
-def changed(result: Recourse, paths: Iterable[Path]) -> list[tuple[Feature, int]]:
-    """How many of the paths change each feature, the most often changed first."""
-    features = result.space.schema.features
-    counts = np.zeros(len(features), dtype=np.int64)
-    for path in paths:
-        counts += result.space.links.changes(path.values[0], path.values[-1])
-    return sorted(
-        zip(features, counts.tolist(), strict=True), key=lambda found: found[1], reverse=True
-    )
-
-
 def distributions(result: Recourse, *, width: float = WIDTH) -> Chart:
-    """Steps, distance, score today and after, and what changes, on everyone's nearest route."""
+    """Effort, things to change, scores, and what changes which way, on everyone's easiest route."""
     width = checked_width(width)
     today = np.array([result.routes[i][0].scores[0] for i in asking(result)])
     today = today[~np.isnan(today)]
     if not today.size:
         raise EmptyFrameError("Nobody asked for a route, so there's nothing to draw.")
-    paths = nearest_paths(result)
+    paths = easiest_paths(result)
     after = np.array([path.scores[-1] for path in paths])
     columns = columns_in(width, 2)
     inner = inner_width(width, columns, UPRIGHT)
     ends = _ends(result.goal, [*today, *after])
     panels = [_scores("Score today", today, ends, result.goal, inner)]
-    if paths:
-        steps = np.array([path.steps for path in paths])
-        distances = np.array([path.distance for path in paths])
-        panels = [
-            _steps(steps, inner),
-            _binned("Distance", distances, (0.0, float(distances.max()) or 1.0), inner),
-            *panels,
-            _scores("Score after the last step", after, ends, result.goal, inner),
-        ]
-    parts = [beside(panels, columns)]
-    if paths:
-        parts.append(_features([f for f in changed(result, paths) if f[1]], len(paths), width))
-    notes = ["How many people, on the nearest route of each."]
-    notes.append(f"Dashed: what a yes takes ({words.needed(result.goal)}).")
-    title = "How routes differ from person to person"
-    return below(parts, **headed(title, notes, width))
+    notes = [f"Dashed: what a yes takes ({words.needed(result.goal)})."]
+    if not paths:
+        return below(panels, **headed("Scores today", notes, width))
+    panels = [
+        *_far(result, paths, inner),
+        *panels,
+        _scores("Score after the last step", after, ends, result.goal, inner),
+    ]
+    often = [one for one in asked_for(result, paths) if one.total]
+    parts = [beside(panels, columns), *([_features(often, len(paths), width)] if often else [])]
+    notes.insert(0, "How many people, on the easiest route of each.")
+    found = (
+        f"{words.capital(often[0].feature.label)} changes most often: {often[0]}." if often else ""
+    )
+    return below(parts, **headed("How routes differ from person to person", notes, width, found))
+
+
+def _far(result: Recourse, paths: list[Path], width: float) -> list[Chart]:
+    """How far people have to go: the effort, or where nobody weighed it the distance."""
+    changes = result.space.links.changes
+    things = np.array([int(changes(p.values[0], p.values[-1]).sum()) for p in paths])
+    weighed = all(path.efforts is not None for path in paths)
+    far = np.array([path.effort if weighed else path.distance for path in paths])
+    title = "Effort" if weighed else "Distance"
+    return [
+        _binned(title, far, (0.0, float(far.max()) or 1.0), width),
+        _counted("Things to change", things, width),
+    ]
 
 
 def _ends(goal: Goal, scores: list[float]) -> tuple[float, float]:
@@ -111,15 +109,15 @@ def _ends(goal: Goal, scores: list[float]) -> tuple[float, float]:
     return float(min(seen)), float(max(seen)) if max(seen) > min(seen) else float(min(seen)) + 1
 
 
-def _steps(steps: Any, width: float) -> Chart:
-    last = int(steps.max())
+def _counted(title: str, numbers: Any, width: float) -> Chart:
+    last = max(1, int(numbers.max()))
     if last > BINS:
-        return _binned("Steps", steps, (0.0, float(last)), width)
-    counts = np.bincount(steps, minlength=last + 1)[1:]
+        return _binned(title, numbers, (0.0, float(last)), width)
+    counts = np.bincount(numbers, minlength=last + 1)[1:]
     middles = np.arange(1, last + 1)
     rows = pd.DataFrame({"low": middles - 0.4, "high": middles + 0.4, "people": counts})
     axis = {"format": "d", "tickMinStep": 1, "tickCount": min(last, 8)}
-    return panel([_bars(rows, (0.5, last + 0.5), axis)], "Steps", width, HEIGHT)
+    return panel([_bars(rows, (0.5, last + 0.5), axis)], title, width, HEIGHT)
 
 
 def _binned(title: str, values: Floats, ends: tuple[float, float], width: float) -> Chart:
@@ -158,19 +156,15 @@ def _bars(rows: pd.DataFrame, ends: tuple[float, float], axis: dict[str, Any]) -
         "y2": {"field": "base"},
     }
     known = rows[rows["people"] > 0].assign(base=0)
-    return marked(known, "rect", channels, color=INK, stroke="white")
+    return marked(known, "rect", channels, color=INK, stroke=PAPER)
 
 
-def _features(found: list[tuple[Feature, int]], people: int, width: float) -> Chart:
-    names = [folded(feature.label, 22) for feature, _ in found]
-    rows = pd.DataFrame({"name": names, "share": [count / people for _, count in found]})
-    room = axis_room(names, most=170)
-    inner = inner_width(width, 1, room)
-    lines = max(name.count("\n") for name in names) + 1
-    axis = {"format": ".0%", "tickCount": 4, **GRID}
-    channels = {
-        "x": quantity("share", scale={"domain": [0, 1]}, axis=axis, title=None),
-        "y": kind("name", title=None, axis=names_axis(room), scale={"domain": names}),
-    }
-    bars = marked(rows, "bar", channels, color=INK, height=11)
-    return panel([bars], "What changes", inner, {"step": 18 * lines + 6})
+def _features(often: list[Asked], people: int, width: float) -> Chart:
+    rows = pd.DataFrame(
+        {
+            "name": [folded(one.feature.label, 22) for one in often],
+            "share": [one.total / people for one in often],
+            "label": [str(one) for one in often],
+        }
+    )
+    return bars(rows, "What changes, and which way", Panels.of(width, 1, rows["name"]), 0)

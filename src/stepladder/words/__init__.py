@@ -1,5 +1,7 @@
-"""Changes and groups in plain language.
+"""Changes, routes and groups in plain language.
 
-plans.py     what to do, in which order, and what it leads to
+changes.py   what to do, from what to what, and how big that is
+routes.py    what a route is, what to do in which order and by when, and how sure it is
+plans.py     one person's routes, or why there are none; a walk's offers
 measures.py  what groups are compared in
 """

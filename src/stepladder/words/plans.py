@@ -1,20 +1,12 @@
-"""A result in plain words: what to change, from what to what, in which order.
-
-Units, labels and what a change is called come from the schema; numbers are read off the rows that
-were checked and show every digit, so give a `Numeric` its `decimals` to keep them short. What
-follows from a change without being asked for is said once per route, and rounded where the schema
-doesn't say how.
-Steps come in the order they are to be taken. What one step holds is to be done together, and is
-listed in the schema's order: scores are known for steps only, not for the changes within one.
-"""
+"""A result in plain words: one person's routes, or why there are none; and a walk's offers."""
 
 from __future__ import annotations
 
 import math
 import re
 import textwrap
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -22,25 +14,37 @@ import numpy as np
 import pandas as pd
 
 from stepladder import markup
-from stepladder.errors import ParameterError, listing, nearest
 from stepladder.model.goal import Goal
 from stepladder.model.scores import needed, score
-from stepladder.result.offer import Offer
+from stepladder.result.offer import Asked, Offer
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
-from stepladder.table.amounts import amount, value
-from stepladder.table.feature import Categorical, Derived, Feature, Numeric
+from stepladder.table.amounts import value
 from stepladder.table.rules.faults import outside_bounds
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Mask, Space
+from stepladder.words.changes import (
+    Move,
+    action,
+    capital,
+    change,
+    counted,
+    joined,
+    listed,
+    sentence,
+    things,
+)
+from stepladder.words.routes import EASIEST, Route, Step, Task, told_apart
 
 __all__ = [
+    "EASIEST",
     "HELD",
     "WIDTH",
     "Move",
     "Plan",
     "Route",
     "Step",
+    "Task",
     "action",
     "capital",
     "change",
@@ -53,6 +57,7 @@ __all__ = [
     "requirement",
     "score",
     "value",
+    "wrapped",
 ]
 
 WIDTH = 80
@@ -60,9 +65,6 @@ WIDTH = 80
 
 HELD = "\N{NO-BREAK SPACE}"
 """A space at which no line is broken."""
-
-DIGITS = 4
-"""Of what follows, where the schema doesn't say how exact it is."""
 
 SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "=", "*": "×"}
 """Signs of a formula as people write them."""
@@ -74,138 +76,12 @@ PARTS = re.compile(
 """What of a formula reads otherwise for people: features, today's values, and signs."""
 
 
-# ---- changes ----------------------------------------------------------------------------------
-
-
-def change(feature: Feature, before: Any, after: Any) -> str:
-    """What to do, from what to what; the unit appears once.
-
-    Values follow the feature's label, or a colon where the schema's own phrase leaves it out.
-
-    >>> change(Numeric("income", unit="$ a month"), 3000, 3200)
-    'raise income from $3,000 to $3,200 a month'
-    >>> change(Numeric("loan", unit="$", fall="borrow less"), 9000, 8000)
-    'borrow less: $8,000 instead of $9,000'
-    """
-    start, end = amount(feature, before)[0], value(feature, after)
-    if not _is_number(feature):
-        start, end = _quoted(start), _quoted(end)
-    what = action(feature, before, after)
-    if before is None:
-        return f"{what}: {end}"
-    if what.endswith(feature.label):
-        return f"{what} from {start} to {end}"
-    return f"{what}: {end} instead of {start}"
-
-
-def action(feature: Feature, before: Any, after: Any) -> str:
-    """What to do, without the values: 'raise income', 'change job', 'borrow less'."""
-    if before is None:
-        return f"fill in {feature.label}"
-    if isinstance(feature, Categorical) or (isinstance(feature, Derived) and feature.levels):
-        return f"change {feature.label}"
-    if _rises(feature, before, after):
-        return feature.rise or f"raise {feature.label}"
-    return feature.fall or f"lower {feature.label}"
-
-
-def _is_number(feature: Feature) -> bool:
-    return isinstance(feature, Numeric) or (isinstance(feature, Derived) and not feature.levels)
-
-
-def _rises(feature: Feature, before: Any, after: Any) -> bool:
-    if _is_number(feature):
-        return bool(after > before)
-    levels = () if isinstance(feature, Numeric) else feature.levels or ()
-    for level in (before, after):
-        if level not in levels:
-            raise ParameterError(
-                f"{feature.name!r} has no level {level!r}.{nearest(level, levels)} "
-                f"It has {listing(levels)}."
-            )
-    return levels.index(after) > levels.index(before)
-
-
-def _quoted(text: str) -> str:
-    """A level of several words in quotes, so that it's clear where it ends."""
-    return f"“{text}”" if " " in text else text
-
-
 # ---- plans ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Move:
-    """One thing to change."""
-
-    feature: Feature
-    before: Any
-    after: Any
-
-    @property
-    def action(self) -> str:
-        return action(self.feature, self.before, self.after)
-
-    @property
-    def start(self) -> str:
-        return value(self.feature, self.before)
-
-    @property
-    def end(self) -> str:
-        return value(self.feature, self.after)
-
-    def __str__(self) -> str:
-        return change(self.feature, self.before, self.after)
-
-
-@dataclass(frozen=True)
-class Step:
-    """What to change next, and the score once that is done."""
-
-    moves: tuple[Move, ...]
-    score: float
-
-    def __str__(self) -> str:
-        return _sentence(self.moves)
-
-
-@dataclass(frozen=True)
-class Route:
-    """One way to a yes, step by step."""
-
-    steps: tuple[Step, ...]
-    changes: tuple[Move, ...]
-    """all of it at once: from today's values to the last step's"""
-    follows: tuple[Move, ...] = ()
-    """what comes out otherwise then, without being asked for"""
-    months: float = 0.0
-    """how long it takes"""
-
-    @property
-    def features(self) -> frozenset[str]:
-        """The names of what changes."""
-        return frozenset(move.feature.name for move in self.changes)
-
-    @property
-    def consequence(self) -> str:
-        """What follows from the changes, and how long they take, in a sentence each; or nothing."""
-        worked_out = [move for move in self.follows if isinstance(move.feature, Derived)]
-        with_time = [move for move in self.follows if not isinstance(move.feature, Derived)]
-        sentences = []
-        if worked_out:
-            sentences.append(f"That makes {_results(worked_out)}.")
-        if self.months:
-            then = f", which makes {_results(with_time)}" if with_time else ""
-            sentences.append(f"It takes about {_time(self.months)}{then}.")
-        return " ".join(sentences)
-
-    def __str__(self) -> str:
-        return _sentence(self.changes)
-
-
-@dataclass(frozen=True)
 class Plan:
-    """One person's different routes, the nearest first. As text, it can be handed to them."""
+    """One person's different routes, the easiest first. As text, it can be handed to them."""
 
     person: Hashable
     today: dict[str, Any]
@@ -221,6 +97,8 @@ class Plan:
     """what there is no valid value for, where that is why there are no routes"""
     broken: tuple[str, ...] = ()
     """the requirements that today's values break"""
+    surest: Route | None = None
+    """the route most likely to hold, where none is sure enough to count as one"""
 
     @property
     def note(self) -> str:
@@ -249,21 +127,27 @@ class Plan:
         return markup.lines(str(self))
 
     def __str__(self) -> str:
-        lines = _wrapped(f"Person {self.person}. {self.standing}")
-        for sentence in (self.caution, self.note):
-            lines += _wrapped(sentence)
+        lines = wrapped(f"Person {self.person}. {self.standing}")
+        for text in (self.caution, self.note):
+            lines += wrapped(text)
+        several = len(self.routes) > 1
         for number, route in enumerate(self.routes, 1):
-            steps = f"in {counted(len(route.steps), 'step')}"
-            title = f"Route {number}, {steps}" if len(self.routes) > 1 else f"A route {steps}"
-            lines += ["", f"{title} (the nearest)" if len(self.routes) > number == 1 else title]
-            if len(route.steps) > 1:
-                lines += _wrapped(str(route))
-            for position, step in enumerate(route.steps, 1):
-                end = ", a yes" if step is route.steps[-1] else ""
-                then = f"Score: {score(self.goal, step.score)}{end}.".replace(" ", HELD)
-                lines += _wrapped(f"{step} {then}", f"{position:3}. ")
-            lines += _wrapped(route.consequence)
+            lead = "," if EASIEST in route.kinds else ":"
+            title = f"Route {number}{lead} {route.kind}" if several else f"A route: {route.kind}"
+            lines += ["", *wrapped(title), *self._told(route)]
+        if self.surest is not None:
+            lines += ["", *wrapped(f"The surest: {self.surest.kind}"), *self._told(self.surest)]
         return "\n".join(lines)
+
+    def _told(self, route: Route) -> list[str]:
+        """A route in lines: what to do, what comes of it, and how sure that is."""
+        tasks = list(map(str, route.tasks))
+        if len(tasks) == 1:
+            lines = wrapped(tasks[0], "  ")
+        else:
+            lines = [line for n, task in enumerate(tasks, 1) for line in wrapped(task, f"{n:3}. ")]
+        rest = [route.consequence, route.ending(self.goal), route.certainty]
+        return [*lines, *wrapped(" ".join(filter(None, rest)), "  ")]
 
 
 def plan(result: Recourse, person: Hashable) -> Plan:
@@ -287,13 +171,20 @@ def _plan(result: Recourse, person: Hashable, index: int) -> Plan:
         today={name: space.shown(f, today[f]) for f, name in enumerate(space.schema.names)},
         score=float(paths[0].scores[0]),
         goal=result.goal,
-        routes=tuple(_route(paths[slot], space) for slot in result.choices_at(index)),
+        routes=told_apart([_route(paths[slot], space) for slot in result.choices_at(index)]),
         outcome=outcome,
         reason=_reason(outcome, lacking),
         lacking=lacking,
         best=_best(result, paths) if outcome in (Outcome.STEP_LIMIT, Outcome.STALLED) else None,
         broken=tuple(requirement(text, space.schema) for text in result.broken_today[index]),
+        surest=_surest(paths, space) if outcome is Outcome.UNSURE else None,
     )
+
+
+def _surest(paths: Sequence[Path], space: Space) -> Route:
+    """Of the paths that may not hold, the one that is likeliest to."""
+    unsure = [path for path in paths if path.outcome is Outcome.UNSURE]
+    return _route(max(unsure, key=lambda path: np.nan_to_num(path.holds)), space)
 
 
 def _route(path: Path, space: Space) -> Route:
@@ -305,10 +196,30 @@ def _route(path: Path, space: Space) -> Route:
     start, end = path.values[0], path.values[-1]
     return Route(
         steps,
-        changes=_moves(start, end, space),
+        changes=_measured(path, space),
         follows=_named(space.links.following(start, end), start, end, space),
         months=float(space.links.months(end[None], start[None])[0]),
+        tight=path.tight,
+        holds=_known(path.holds),
     )
+
+
+def _measured(path: Path, space: Space) -> tuple[Move, ...]:
+    """What a path asks for in all, with how much that is."""
+    start, end = path.values[0], path.values[-1]
+    asked = np.flatnonzero(space.links.changes(start, end)).tolist()
+    return tuple(
+        replace(
+            move,
+            effort=None if path.efforts is None else _known(path.efforts[f]),
+            rank=None if path.ranks is None else _known(path.ranks[f]),
+        )
+        for f, move in zip(asked, _moves(start, end, space), strict=True)
+    )
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else float(number)
 
 
 def _moves(before: Floats, after: Floats, space: Space) -> tuple[Move, ...]:
@@ -351,7 +262,10 @@ def _reason(outcome: Outcome, lacking: Sequence[str]) -> str:
         case Outcome.UNREACHABLE:
             return "No route was found among the changes that are possible here."
         case Outcome.UNSURE:
-            return "No route was found that is likely to hold once the model is retrained."
+            return (
+                "Routes to a yes were found, but none that is likely enough to hold if the model "
+                "is retrained."
+            )
         case Outcome.STEP_LIMIT:
             return "No route was found within the steps allowed."
         case Outcome.STALLED:
@@ -364,42 +278,13 @@ def _best(result: Recourse, paths: Sequence[Path]) -> float:
     return float(ends[np.argmax(result.goal.margin(ends))])
 
 
-# ---- what follows -----------------------------------------------------------------------------
-
-
-def _results(moves: Iterable[Move]) -> str:
-    """What some features come out as: 'loan to value 80% and housing costs $900 a month'."""
-    return listed(f"{move.feature.label} {_result(move)}" for move in moves)
-
-
-def _result(move: Move) -> str:
-    feature, after = move.feature, move.after
-    if not _is_number(feature):
-        return _quoted(value(feature, after))
-    if isinstance(feature, Derived) and after is not None and feature.most_decimals is None:
-        after = _short(after)
-    return value(feature, after)
-
-
-def _short(number: float) -> float:
-    """A number to four digits, and to the next whole one if it's larger.
-
-    >>> _short(0.802325581), _short(1174.2857), _short(123456.78)
-    (0.8023, 1174.0, 123457.0)
-    """
-    size = math.floor(math.log10(abs(number))) if number else 0
-    return round(number, max(0, DIGITS - 1 - size))
-
-
-def _time(months: float) -> str:
-    """'5 months', '1 year', '18 months'."""
-    whole = math.ceil(months)
-    return counted(whole, "month") if whole % 12 else counted(whole // 12, "year")
+# ---- requirements -----------------------------------------------------------------------------
 
 
 def requirement(text: str, schema: Schema) -> str:
     """A requirement with features called by their labels, and signs as people write them.
 
+    >>> from stepladder.table.feature import Numeric
     >>> requirement("loan_amount <= was(price)", Schema([Numeric("loan_amount"), Numeric("price")]))
     'loan amount ≤ price today'
     """
@@ -419,50 +304,38 @@ def requirement(text: str, schema: Schema) -> str:
 
 
 def offer(made: Offer, schema: Schema, goal: Goal) -> str:
-    """One offer of a walk: what to do next, and how far that leads.
+    """One offer of a walk: what to do in all, what of it first, and how far that leads.
 
     The schema and the goal are the method's: `step.space_.schema`, `step.scorer_.goal`.
     """
-    moves = [Move(schema[asked.feature], asked.before, asked.after) for asked in made.changes]
+    first, total = (_asked(part, schema) for part in (made.changes, made.total))
+    lead = sentence(first)
+    if made.reaches_goal and total:
+        next_up = f" First, {joined(first)}." if made.steps_left else ""
+        lead = f"{capital(things(len(total)))}. {sentence(total)}{next_up}"
     then = f"The score is then {score(goal, made.score)}"
     if made.reaches_goal and made.steps_left:
-        lead = "leads" if made.steps_left == 1 else "lead"
-        ending = f", and {counted(made.steps_left, 'more step')} {lead} to a yes."
+        more = "leads" if made.steps_left == 1 else "lead"
+        ending = f", and {counted(made.steps_left, 'more step')} {more} to a yes."
     elif made.reaches_goal:
         ending = ", a yes."
     else:
         ending = "; a yes isn't in sight on this route yet."
-    return f"{_sentence(moves)} {then}{ending}"
+    return f"{lead} {then}{ending}"
+
+
+def _asked(changes: Sequence[Asked], schema: Schema) -> list[Move]:
+    return [Move(schema[asked.feature], asked.before, asked.after) for asked in changes]
 
 
 # ---- sentences --------------------------------------------------------------------------------
 
 
-def counted(number: int, thing: str) -> str:
-    """'1 step', '2 steps'."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
-def capital(text: str) -> str:
-    """The text with its first letter in upper case."""
-    return f"{text[:1].upper()}{text[1:]}"
-
-
-def _sentence(moves: Sequence[Move]) -> str:
-    return capital("; ".join(str(move) for move in moves)) + "."
-
-
-def listed(items: Iterable[str], last: str = "and") -> str:
-    """'a', 'a and b', 'a, b and c'; empty for nothing."""
-    *most, end = list(items) or [""]
-    return f"{', '.join(most)} {last} {end}" if most else end
-
-
-def _wrapped(text: str, lead: str = "") -> list[str]:
+def wrapped(text: str, lead: str = "", width: int = WIDTH) -> list[str]:
     """Lines of a text, those after the first indented to where it began."""
     lines = textwrap.wrap(
         text,
-        WIDTH,
+        width,
         initial_indent=lead,
         subsequent_indent=" " * len(lead),
         break_long_words=False,

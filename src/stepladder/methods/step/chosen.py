@@ -13,6 +13,9 @@ from stepladder.table.space import Floats, Mask
 APART = 2.0
 """Within how many times the least cost an end that shares no feature goes before cheaper ones."""
 
+NEAR = 1.5
+"""The same of any end that really differs, where the cost is a distance."""
+
 
 def picked(ends: Ends, judge: Judge, count: int) -> Indices:
     """Up to so many of each person's ends, in the order of their cost within each person."""
@@ -24,15 +27,21 @@ def picked(ends: Ends, judge: Judge, count: int) -> Indices:
     for low, high in pairwise(bounds):
         mine = order[low:high]
         if len(mine):
-            found.append(mine[choose(ends.cost[mine], sets[mine], moved[mine], levels, count)])
+            about = ends.cost[mine], sets[mine], moved[mine], levels
+            found.append(mine[choose(*about, count, by_sets=judge.cost.kind != "distance")])
     return np.concatenate(found)
 
 
-def choose(cost: Floats, sets: Mask, amounts: Floats, levels: Mask, count: int) -> Indices:
+def choose(
+    cost: Floats, sets: Mask, amounts: Floats, levels: Mask, count: int, *, by_sets: bool
+) -> Indices:
     """Up to so many of one person's e ends, the cheapest first; what hardly differs fills up.
 
-    sets    (e, features) what each changes, and by how much: `amounts`
-    levels  (features,) which are categories
+    sets     (e, features) what each changes, and by how much: `amounts`
+    levels   (features,) which are categories
+    by_sets  whether other features count for more than cost: the end of fewest things is among
+             them, and one that shares no feature with it, if there is one; else ends have to be
+             near to go before nearer ones
     """
     things, chosen = sets.sum(axis=1), [0]
     apart, other = np.ones(len(cost), dtype=bool), np.ones(len(cost), dtype=bool)
@@ -47,13 +56,14 @@ def choose(cost: Floats, sets: Mask, amounts: Floats, levels: Mask, count: int) 
     fewest = int(np.lexsort((cost, things))[0])
     strangers = ~(sets & sets[[0, fewest]].any(axis=0)).any(axis=1) & (cost <= APART * cost[0])
     for wanted in (fewest if things[fewest] < things[0] else 0, int(strangers.argmax())):
-        if wanted not in chosen and len(chosen) < count:
+        if by_sets and wanted not in chosen and len(chosen) < count:
             chosen.append(wanted)
             mark(wanted)
     while len(chosen) < min(count, len(cost)):
         left = np.ones(len(cost), dtype=bool)
         left[chosen] = False
-        better = [mask for mask in (left & apart, left & other, left) if mask.any()]
-        chosen.append(int(better[0].argmax()))
+        near = by_sets | (cost <= NEAR * cost[0])
+        better = (left & apart & by_sets, left & other & near, left)
+        chosen.append(int(next(mask for mask in better if mask.any()).argmax()))
         mark(chosen[-1])
     return np.array(sorted(chosen), dtype=np.intp)

@@ -9,6 +9,7 @@ higher score in view, for people to whom it gave too few that do.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -50,28 +51,32 @@ class Found:
 
 def gathered(judge: Judge, question: Question, reference: Reference, search: Search) -> Found:
     """What n people could be offered."""
-    found = Gathering(judge, question, reference, search).found()
-    goal = judge.scorer.goal
-    if judge.holds is None or goal.is_range:
-        return found
-    for aim in AIMS:
-        short = np.setdiff1d(np.arange(len(judge.feasible)), found.good.person)
-        if aim > goal.threshold and len(short):
-            beyond = aim - goal.threshold
-            part = (judge.take(short), question.take(short), reference, search, beyond)
-            found = found.plus(Gathering(*part).found().of(short))
-    return found
+    gathering, goal = Gathering(judge, question, reference, search), judge.scorer.goal
+    found = gathering.scanned(np.arange(len(judge.feasible)), 0.0)
+    if judge.holds is not None and not goal.is_range:
+        for aim in AIMS:
+            short = _short_of_two(found.good, judge)
+            if aim > goal.threshold and len(short):
+                found = found.plus(gathering.scanned(short, aim - goal.threshold))
+    if judge.cost.kind == "distance":
+        return found.plus(gathering.led(np.arange(len(judge.feasible))))
+    short = _short_of_two(found.good, judge) if judge.holds is None else _without(found.good, judge)
+    if len(short):
+        found = found.plus(gathering.everything(short, _enough_alone(found.good, judge)))
+        short = (
+            _short_of_two(found.good, judge) if judge.holds is None else _without(found.good, judge)
+        )
+    return found.plus(gathering.led(short)) if len(short) else found
 
 
 @dataclass(frozen=True, eq=False)
 class Gathering:
-    """One search for candidates, with a score in view that lies `beyond` the goal."""
+    """The search for candidates for n people, all of whose single changes are asked about once."""
 
     judge: Judge
     question: Question
     reference: Reference
     search: Search
-    beyond: float = 0.0
 
     @property
     def advice(self) -> Advice:
@@ -79,53 +84,75 @@ class Gathering:
         assert advice is not None
         return advice
 
-    def found(self) -> Found:
-        """What all people could be offered."""
-        judge, everyone = self.judge, np.arange(len(self.judge.feasible))
-        goal = judge.scorer.goal
-        today = scan.worth(goal, goal.margin(self.question.scores))
-        need = scan.worth(goal, np.array(self.beyond)) - today
-        need /= 1 - judge.slack
-        ones = scan.singles(judge, self.advice.scanned)
-        found = self._asked(ones)
-        found = found.plus(self._sets(Fronts.of(ones, judge, today), need, 2, everyone))
-        short = _short_of_two(found.good, judge)
-        if len(short):
-            wide = scan.singles(judge.take(short), self.advice.more).of(short)
-            found = found.plus(self._asked(wide))
-            fronts = Fronts.of(ones.plus(wide), judge, today, _enough_alone(found.good, judge))
-            for size in (2, 3):
-                found = found.plus(self._sets(fronts, need, size, short))
-            found = found.plus(self._everything(fronts, _short_of_two(found.good, judge)))
-        if judge.cost.kind == "distance":
-            return found.plus(self._led(everyone))
-        short = _short_of_two(found.good, judge)
-        return found.plus(self._led(short)) if len(short) else found
+    @cached_property
+    def today(self) -> Floats:
+        """(n,) where people stand, on the scale on which what changes earn adds up."""
+        goal = self.judge.scorer.goal
+        return scan.worth(goal, goal.margin(self.question.scores))
 
-    def _sets(self, fronts: Fronts, need: Floats, size: int, people: Indices) -> Found:
+    @cached_property
+    def ones(self) -> Ends:
+        """Single changes."""
+        return scan.singles(self.judge, self.advice.scanned)
+
+    @cached_property
+    def more(self) -> dict[int, Ends]:
+        """More single changes, of people whom the first didn't help enough."""
+        return {}
+
+    def wide(self, people: Indices) -> Ends:
+        """Single changes of some people, more of them than `ones` are."""
+        new = np.setdiff1d(people, list(self.more))
+        found = scan.singles(self.judge.take(new), self.advice.more).of(new)
+        self.more.update({int(p): found.take(found.person == p) for p in new})
+        return self.judge.nothing().plus(*(self.more[int(p)] for p in people))
+
+    def scanned(self, people: Indices, beyond: float) -> Found:
+        """What single changes, pairs and triples lead to, with a score in view so far past the goal."""
+        judge = self.judge
+        goal = scan.worth(judge.scorer.goal, np.array(beyond))
+        need = (goal - self.today) / (1 - judge.slack)
+        ones = self.ones.take(np.isin(self.ones.person, people))
+        found = self._asked(ones, beyond)
+        fronts = Fronts.of(ones, judge, self.today)
+        found = found.plus(self._sets(fronts, need, 2, people, beyond))
+        short = np.intersect1d(people, _short_of_two(found.good, judge))
+        if len(short):
+            wide = self.wide(short)
+            found = found.plus(self._asked(wide, beyond))
+            fronts = Fronts.of(ones.plus(wide), judge, self.today, _enough_alone(found.good, judge))
+            for size in (2, 3):
+                found = found.plus(self._sets(fronts, need, size, short, beyond))
+        return found
+
+    def _sets(
+        self, fronts: Fronts, need: Floats, size: int, people: Indices, beyond: float
+    ) -> Found:
         """What pairs or triples of changes lead some people to."""
         some = Fronts(*(side[people] for side in (fronts.values, fronts.gain, fronts.cost)))
         start = self.judge.feasible.start[people]
         person, rows = scan.combined(some, size, need[people], start)
-        return self._asked(self.judge.ends(people[person], rows))
+        return self._asked(self.judge.ends(people[person], rows), beyond)
 
-    def _everything(self, fronts: Fronts, people: Indices) -> Found:
+    def everything(self, people: Indices, left_out: Mask) -> Found:
         """What some people need of everything that helps, but for what does so alone."""
+        ones = self.ones.plus(self.wide(people))
+        fronts = Fronts.of(ones, self.judge, self.today, left_out)
         rows = scan.everything(fronts, self.judge.feasible.start)[people]
         tried = self.judge.ends(people, rows)
         yes = tried.take(tried.beyond >= 0)
         return self._asked(pared(yes.person, yes.rows, self.judge))
 
-    def _led(self, people: Indices) -> Found:
+    def led(self, people: Indices) -> Found:
         """What directions lead some people to."""
         leading = led(self.question, people, self.reference, self.search)
         ends = candidates(leading, self.judge.take(people), self.reference)
         return self._asked(ends.of(people))
 
-    def _asked(self, tried: Ends) -> Found:
+    def _asked(self, tried: Ends, beyond: float = 0.0) -> Found:
         """The most promising candidates; one that is tight is also tried a little larger."""
         judge = self.judge
-        yes = tried.take(tried.beyond >= self.beyond)
+        yes = tried.take(tried.beyond >= beyond)
         yes = yes.take(_promising(yes, judge))
         calm = judge.calm(yes.person, yes.rows)
         tight, yes = yes.take(~calm), yes.take(calm)
@@ -169,6 +196,11 @@ def _short_of_two(ends: Ends, judge: Judge) -> Indices:
         if (holds.sum(axis=1) == 1).sum() < 2:
             short.append(person)
     return np.array(short, dtype=np.intp)
+
+
+def _without(ends: Ends, judge: Judge) -> Indices:
+    """The people who have no end."""
+    return np.setdiff1d(np.arange(len(judge.feasible)), ends.person)
 
 
 def _enough_alone(ends: Ends, judge: Judge) -> Mask:

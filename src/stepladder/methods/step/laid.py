@@ -7,6 +7,7 @@ which it doesn't, if there is one.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -89,9 +90,13 @@ def _in_turn(people: dict[int, Feasible], ends: Floats, scorer: Scorer) -> dict[
     for (path, rows), after in zip(corners.items(), known, strict=True):
         margins = np.where(people[path].fulfils(rows), scorer.goal.margin(after), -np.inf)
         orders = permutations(range(int(np.log2(len(rows)))))
-        best = min(orders, key=lambda order, on=margins: _fall(on[_along(order)]))
+        best = min(orders, key=partial(_fall_along, margins))
         found[path] = rows[_along(best)]
     return found
+
+
+def _fall_along(margins: Floats, order: tuple[int, ...]) -> float:
+    return _fall(margins[_along(order)])
 
 
 def _corners(person: Feasible, end: Floats) -> Floats | None:

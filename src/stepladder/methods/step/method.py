@@ -13,6 +13,7 @@ from stepladder.checks import finite, whole_number
 from stepladder.errors import ParameterError
 from stepladder.kernels.alpha import Alpha, Volcano
 from stepladder.methods.base import Answer, Method, Question, ReferenceTable
+from stepladder.methods.refusals import background
 from stepladder.methods.step import clusters
 from stepladder.methods.step import cost as costs
 from stepladder.methods.step.clusters import Clusterer
@@ -32,7 +33,7 @@ from stepladder.table.space import Floats
 if TYPE_CHECKING:
     from stepladder.methods.walk import Walk
 
-PEOPLE = 100
+PEOPLE = 50
 """How many people's paths tell how surely paths hold before anybody asks."""
 
 PAIRS = 2**24
@@ -186,6 +187,16 @@ class StEP(Method):
         if not self.is_private:
             return super()._disclosed(table, rows)
         return None, {"made_up": made_up} if (made_up := len(self.reference_.values)) else {}
+
+    def _background(self, table: ReferenceTable) -> Floats | None:
+        """Under a budget, rows that were made up for it, as far as the model accepts them."""
+        made_up = self.reference_.values
+        if not self.is_private or not len(made_up):
+            return super()._background(table)
+        scores = table.scorer.score(made_up)
+        accepted = table.scorer.yes(scores, made_up)
+        margins = table.scorer.goal.margin(scores)
+        return background(made_up[accepted], margins[accepted]) if accepted.any() else None
 
     # ---- recourse -------------------------------------------------------------------------
 

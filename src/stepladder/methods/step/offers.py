@@ -32,12 +32,13 @@ def offered(judge: Judge, found: Found, slots: int) -> Offers:
     few = sizes.eased(judge, few).first()
     best = sizes.rounded(judge, few.take(picked(few, judge, slots)))
     # What is left over holds the next easiest, however like the others they are.
-    good = _filled(best, found.good, slots)
+    good = _filled(best, few, slots)
     counts = _counts(good, judge)
     lacking = np.flatnonzero((counts > 0) & (counts < slots))
     if len(lacking):
         more = sizes.larger(judge, good.take(np.isin(good.person, lacking)))
         good = _filled(good, more.take(judge.sure(more.rows)), slots)
+        good = _filled(good, found.good, slots)
     unsure = _surest(judge, _of_others(found.unsure, good, judge))
     both = good.plus(unsure)
     tight = _of_others(found.tight, both, judge).first()

@@ -61,9 +61,9 @@ def _together(judge: Judge, person: Indices, ends: Floats) -> Floats:
         rows = np.where(moving[going, None], rows, ends[going, None])
         each = np.repeat(going, len(tried))
         rows = own.take(each).settle(rows.reshape(-1, ends.shape[1]))
-        yes = judge.yes(person[each], rows)[0].reshape(len(going), -1)
+        yes = judge.yes(person[each], rows)[0].reshape(-1, len(tried))
         hit, at = yes.any(axis=1), yes.argmax(axis=1)
-        best[going[hit]] = rows.reshape(len(going), len(tried), -1)[hit, at[hit]]
+        best[going[hit]] = rows.reshape(-1, len(tried), ends.shape[1])[hit, at[hit]]
         part = np.where(hit, tried[at], PARTS)
         low[going] += width[going] * np.maximum(part - 1, 0)
         width[going] /= PARTS
@@ -93,9 +93,9 @@ def _one_by_one(judge: Judge, person: Indices, ends: Floats) -> Floats:
         some &= (way == 0) | ((np.abs(way) >= least[f]) & amounts(own, ends)[each, f])
         yes: Mask = np.zeros(len(each), dtype=bool)
         yes[some] = judge.yes(person[each[some]], less[some])[0]
-        by_end = yes.reshape(len(going), -1)
+        by_end = yes.reshape(-1, len(SHARES))
         hit = np.flatnonzero(by_end.any(axis=1))
-        found = less.reshape(len(going), len(SHARES), -1)[hit, by_end[hit].argmax(axis=1)]
+        found = less.reshape(-1, len(SHARES), ends.shape[1])[hit, by_end[hit].argmax(axis=1)]
         best[going[hit]] = found
     return best
 
@@ -121,9 +121,11 @@ def rounded(judge: Judge, ends: Ends) -> Ends:
     other = np.asarray(changed(tried, rows[each]).any(axis=1))
     yes: Mask = np.asarray(~other)
     yes[other] = judge.yes(ends.person[each[other]], tried[other])[0]
-    first = yes.reshape(-1, count).argmax(axis=1)
-    found = tried.reshape(-1, count, rows.shape[1])[np.arange(len(rows)), first]
-    best = np.where(yes.reshape(-1, count).any(axis=1)[:, None], found, rows)
+    by_end: Mask = yes.reshape(-1, count)
+    found = tried.reshape(-1, count, rows.shape[1])[np.arange(len(rows)), by_end.argmax(axis=1)]
+    hit = np.flatnonzero(by_end.any(axis=1))
+    best = rows.copy()
+    best[hit] = found[hit]
     return Ends(ends.person, best, ends.beyond, judge.cost.of(own, best))
 
 

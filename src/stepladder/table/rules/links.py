@@ -128,15 +128,24 @@ class Links:
         if len(self.ageing):
             years = np.floor(self.months(rows, start) / 12)
             rows[:, self.ageing] = start[:, self.ageing] + years[:, None]
-        for d, (f, work) in enumerate(zip(self.derived, self._work, strict=True)):
-            now, own = work(rows, start), start[:, f]
-            before = np.broadcast_to(today[:, d], now.shape)
-            same = (now == before) | (np.isnan(now) & np.isnan(before))
-            if not self._texts[d]:
-                carried = own - before
-                now = self._grid.column(f, now + np.where(np.isfinite(carried), carried, 0.0))
-            rows[:, f] = np.where(same, own, np.where(np.isfinite(now), now, np.nan))
+        for d, f in enumerate(self.derived):
+            rows[:, f] = self.followed(d, rows, start, today[:, d])
         return rows
+
+    def followed(self, d: int, rows: Floats, start: Floats, today: Floats) -> Floats:
+        """(n,) what the d-th derived feature comes out as in rows (n, features).
+
+        start  (n, features) whose own value is carried along
+        today  (n,) what the formula says of `start`
+        """
+        f = self.derived[d]
+        now, own = self._work[d](rows, start), start[:, f]
+        before = np.broadcast_to(today, now.shape)
+        same = (now == before) | (np.isnan(now) & np.isnan(before))
+        if not self._texts[d]:
+            carried = own - before
+            now = self._grid.column(f, now + np.where(np.isfinite(carried), carried, 0.0))
+        return np.where(same, own, np.where(np.isfinite(now), now, np.nan))
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,9 @@ TALLEST = 480
 """Pixels."""
 
 
-def framed(layers: Sequence[Chart], up: Side, width: float) -> Chart:
+def framed(layers: Sequence[Chart], title: str, width: float) -> Chart:
     """The map with the title of its upright axis on top."""
-    return panel(layers, up.title, width, min(TALLEST, 0.8 * width), resolve=APART)
+    return panel(layers, title, width, min(TALLEST, 0.8 * width), resolve=APART)
 
 
 def tick_labels(side: Side) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from stepladder.errors import ExtraError, ResultError
 from stepladder.files import replacing
-from stepladder.view.plots.style import WIDTH, Chart
+from stepladder.view.plots.style import DARK, WIDTH, Chart
 
 PHONE = 320
 """How wide a picture is on a phone, in pixels."""
@@ -58,8 +58,20 @@ def _inline(spec: dict[str, Any]) -> str:
 
 
 def _svg(spec: dict[str, Any]) -> bytes:
+    """The chart as SVG, which changes its colours where whoever looks at it likes dark pages."""
     text: str = _converter().vegalite_to_svg(spec)
-    return text.encode()
+    start = text.index(">") + 1
+    return f"{text[:start]}{_NIGHT}{text[start:]}".encode()
+
+
+_NIGHT = "<style>@media screen and (prefers-color-scheme: dark){{{}}}</style>".format(
+    "".join(
+        f'[{part}="{light}"]{{{part}:{dark}}}'
+        for light, dark in DARK.items()
+        for part in ("fill", "stroke")
+    )
+)
+"""Rules that turn each colour of a chart into the one for dark pages."""
 
 
 def _page(spec: dict[str, Any]) -> bytes:

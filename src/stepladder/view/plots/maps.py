@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,32 @@ import pandas as pd
 
 from stepladder.errors import ParameterError
 from stepladder.methods.step import StEP
+from stepladder.numbers import percent
+from stepladder.result.path import Outcome
 from stepladder.result.recourse import Recourse
+from stepladder.table.feature import Feature, Numeric
 from stepladder.table.frames import Frame
 from stepladder.table.space import Floats, Mask
 from stepladder.view.plots.axes import across_axis, framed, tick_labels, upright_axis
-from stepladder.view.plots.plane import Chosen, Plane, Principal, Side, usual
-from stepladder.view.plots.routes import Drawn, different, drawable
+from stepladder.view.plots.plane import Chosen, Plane, Principal, Side, along, usual
+from stepladder.view.plots.routes import different, drawable
 from stepladder.view.plots.shade import areas
 from stepladder.view.plots.style import (
+    CROSS,
     INK,
     MOST,
+    NO,
+    PAPER,
     SHADE,
     WIDTH,
+    YES,
     Chart,
     Marks,
     axis_room,
     below,
+    beside,
     checked_width,
+    columns_in,
     headed,
     inner_width,
     kind,
@@ -34,15 +44,17 @@ from stepladder.view.plots.style import (
     quantity,
     sampled,
 )
+from stepladder.view.plots.tracks import Drawn
+from stepladder.words import plans as words
 
 PEOPLE = 60
 """Of how many people the paths are drawn, where no one is named."""
 
+NAMED = 5
+"""How many of the values that aren't on a map are told, at most."""
+
 POSITION = {"x": quantity("x"), "y": quantity("y")}
 """Where a mark lies on the map."""
-
-CROSS = "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"
-"""A cross of two lines: Vega's own is an outline, which looks like a circle when it's small."""
 
 
 def map(
@@ -68,45 +80,56 @@ def map(
     """
     width = checked_width(width)
     values = _drawable(step, rows)
-    space, scorer = step.space_, step.scorer_
     if person is not None and result is None:
         raise ParameterError(
             f"map(person={person!r}) needs the result that person is in: map(step, result, person)."
         )
     routes, people = ([], 0) if result is None else _routes(step, result, person, seed)
-    base = routes[0].path.values[0] if person is not None else usual(space, values)
+    base = routes[0].path.values[0] if person is not None else usual(step.space_, values)
     plane: Plane = (
-        Principal.of(space, values, base)
+        Principal.of(step.space_, values, base)
         if features is None
-        else Chosen.named(space, features, base)
+        else Chosen.named(step.space_, features, base)
     )
     trails = [plane.positions(route.path.values) for route in routes]
-    along = np.concatenate([*trails, np.empty((0, 2))])
-    positions = plane.positions(values)
-    across, up = plane.sides(positions, along)
-    inside = _inside(positions, across, up)
-    kept = np.flatnonzero(inside)[sampled(int(inside.sum()), seed, MOST - len(along))]
-    met = scorer.met(scorer.score(values[kept]))
-    axis = axis_room(tick_labels(up))
+    panels = 1 if person is None else len(routes)
+    ground = _Ground.of(step, plane, values, trails, MOST // panels, seed)
+    if person is not None:
+        return _of_person(ground, routes, person, width)
+    notes = [f"Shaded: the model says yes to someone usual{_rest(plane, base)}."]
+    notes += [_named(ground.met), *ground.notes]
+    if result is not None:
+        notes.append(
+            f"Paths of {people:,} of {len(result.people):,} people; a dot is where one ends. Their "
+            "other values are their own: where the shade says no, they may have a yes."
+        )
+    axis = axis_room(tick_labels(ground.up))
     inner = inner_width(width, 1, axis)
-    layers = [
-        _yes(plane, across, up, step, inner, axis),
-        _rows(_spread(positions[kept], across, up, seed), met),
+    shade = ground.shade(np.repeat(base[None], len(ground.nodes), axis=0))
+    layers = [_yes(shade, ground, inner, axis), _rows(ground), *_some_paths(trails)]
+    heading = headed("Where the model says yes", notes, width, _share(ground.met))
+    return below([framed(layers, ground.up.title, inner)], **heading)
+
+
+def _of_person(ground: _Ground, routes: Sequence[Drawn], person: Any, width: float) -> Chart:
+    """One panel per route, each on a slice of its own."""
+    axis = axis_room(tick_labels(ground.up))
+    columns = columns_in(width, len(routes))
+    inner = inner_width(width, columns, axis)
+    panels = [
+        _slice(ground, route, trail, inner, axis)
+        for route, trail in zip(routes, ground.trails, strict=True)
     ]
-    if person is None:
-        layers += _some_paths(trails)
-    else:
-        layers += _one_person(routes, trails, inner)
-    whose = "as they are for this person" if person is not None else "as they usually are"
-    notes = [f"Shaded: the model says yes, all other values being {whose}."]
-    notes.append(_named(met))
-    notes += [plane.note] * bool(plane.note)
-    notes += _counted(len(values), int(inside.sum()), len(kept), step.is_private)
-    if person is None and result is not None:
-        everyone = len(result.people)
-        notes.append(f"Paths of {people:,} of {everyone:,} people; a dot is where one ends.")
-    title = "Where the model says yes" if person is None else f"Routes to a yes for person {person}"
-    return below([framed(layers, up, inner)], **headed(title, notes, width))
+    notes = [
+        f"Shaded: the model says yes to person {person}, all other values being as they are along "
+        "that route.",
+        _named(ground.met),
+        *ground.notes,
+    ]
+    reached = sum(route.path.outcome is Outcome.REACHED for route in routes)
+    found = f"{reached} of {words.counted(len(routes), 'route')} to a yes. {_share(ground.met)}"
+    title = f"Routes to a yes for person {person}"
+    return beside(panels, columns, **headed(title, notes, width, found))
 
 
 def clusters(step: StEP, *, width: float = WIDTH, seed: int = 0) -> Chart:
@@ -133,7 +156,7 @@ def clusters(step: StEP, *, width: float = WIDTH, seed: int = 0) -> Chart:
     notes = [f"The rows that meet the goal, in {count} clusters; each path heads for one."]
     notes += [plane.note, *_counted(len(values), int(inside.sum()), len(kept), step.is_private)]
     heading = headed("Clusters of accepted rows", notes, width)
-    return below([framed([points], up, inner)], **heading)
+    return below([framed([points], up.title, inner)], **heading)
 
 
 # ---- what is drawn ----------------------------------------------------------------------------
@@ -222,31 +245,97 @@ def _counted(everyone: int, inside: int, drawn: int, private: bool) -> list[str]
     return notes
 
 
+# ---- the ground -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Ground:
+    """What paths are drawn over: the two axes, and the rows between their edges."""
+
+    step: StEP
+    plane: Plane
+    across: Side
+    up: Side
+    trails: list[Floats]
+    rows: Floats
+    """(n, 2) where the rows that are drawn lie"""
+    met: Mask
+    """(n,) which of them get a yes"""
+    notes: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        step: StEP,
+        plane: Plane,
+        values: Floats,
+        trails: list[Floats],
+        most: int,
+        seed: int,
+    ) -> _Ground:
+        """Of the rows at most so many are drawn, the points of trails among them."""
+        passed = np.concatenate([*trails, np.empty((0, 2))])
+        positions = plane.positions(values)
+        across, up = plane.sides(positions, passed)
+        inside = _inside(positions, across, up)
+        kept = np.flatnonzero(inside)[sampled(int(inside.sum()), seed, most - len(passed))]
+        scorer = step.scorer_
+        met = scorer.yes(scorer.score(values[kept]), values[kept])
+        notes = [plane.note] * bool(plane.note)
+        notes += _counted(len(values), int(inside.sum()), len(kept), step.is_private)
+        rows = _spread(positions[kept], across, up, seed)
+        return cls(step, plane, across, up, trails, rows, met, notes)
+
+    @property
+    def nodes(self) -> Floats:
+        """(cells, 2) where the model is asked."""
+        x, y = np.meshgrid(self.across.nodes, self.up.nodes, indexing="ij")
+        return np.column_stack([x.ravel(), y.ravel()])
+
+    def beside(self, route: Drawn, trail: Floats) -> Floats:
+        """(cells, features) a route's rows where it passes nearest to each node."""
+        spans = np.array([np.ptp(side.edges) for side in (self.across, self.up)])
+        return along(self.step.space_, trail, route.path.values, self.nodes, spans)
+
+    def shade(self, base: Floats) -> pd.DataFrame:
+        """Where the answer is yes, all that isn't on the map being as in base (cells, features)."""
+        scorer = self.step.scorer_
+        values = self.plane.values(self.nodes, base)
+        scores = scorer.score(values)
+        margins = scorer.goal.margin(scores)
+        refused = ~scorer.yes(scores, values) & (margins >= 0)  # by policy
+        margins = np.where(refused, -1e-9, margins).reshape(len(self.across.nodes), -1)
+        slices = areas(margins, self.across, self.up)
+        return pd.DataFrame(slices, columns=["area", "x", "low", "high"])
+
+
 # ---- layers -----------------------------------------------------------------------------------
 
 
-def _yes(plane: Plane, across: Side, up: Side, step: StEP, width: float, axis: float) -> Chart:
+def _slice(ground: _Ground, route: Drawn, trail: Floats, width: float, axis: float) -> Chart:
+    """One route, on the slice of the model that goes along it."""
+    shade = ground.shade(ground.beside(route, trail))
+    layers = [_yes(shade, ground, width, axis), _rows(ground), *_one_route(route, trail, ground.up)]
+    return framed(layers, f"Route {route.name}\n{ground.up.title}", width)
+
+
+def _yes(shade: pd.DataFrame, ground: _Ground, width: float, axis: float) -> Chart:
     """Where the model says yes."""
-    scorer = step.scorer_
-    x, y = np.meshgrid(across.middles, up.middles, indexing="ij")
-    scores = scorer.score(plane.values(np.column_stack([x.ravel(), y.ravel()])))
-    margins = scorer.goal.margin(scores).reshape(x.shape)
-    frame = pd.DataFrame(areas(margins, across, up), columns=["area", "x", "low", "high"])
     channels = {
-        "x": across_axis(across, width),
-        "y": {**upright_axis(up, axis), "field": "low"},
+        "x": across_axis(ground.across, width),
+        "y": {**upright_axis(ground.up, axis), "field": "low"},
         "y2": {"field": "high"},
         "detail": kind("area"),
     }
-    return marked(frame, "area", channels, color=SHADE, opacity=1, clip=True, line=False)
+    return marked(shade, "area", channels, color=SHADE, opacity=1, clip=True, line=False)
 
 
-def _rows(positions: Floats, met: Mask) -> Chart:
-    rows = pd.DataFrame(positions, columns=["x", "y"])
-    rows["met"] = met
+def _rows(ground: _Ground) -> Chart:
+    rows = pd.DataFrame(ground.rows, columns=["x", "y"])
+    rows["met"] = ground.met
     kinds = [True, False]
     shape = {"domain": kinds, "range": ["circle", CROSS]}
-    colour = {"domain": kinds, "range": ["#4f7cac", "#808080"]}
+    colour = {"domain": kinds, "range": [YES, NO]}
     channels = {
         **POSITION,
         "shape": kind("met", scale=shape, legend=None),
@@ -277,15 +366,54 @@ def _some_paths(trails: list[Floats]) -> list[Chart]:
     ]
 
 
-def _one_person(routes: list[Drawn], trails: list[Floats], width: float) -> list[Chart]:
-    """One person's routes, each with its own look, and a ring where they stand today."""
-    marks = Marks("route", [route.name for route in routes], "Route, from the ring", width)
-    rows = _trail_rows(marks.kinds, trails)
+def _one_route(route: Drawn, trail: Floats, up: Side) -> list[Chart]:
+    """A route from a ring, where the person stands today, to a dot where it ends."""
+    rows = _trail_rows([route.name], [trail])
     along = {**POSITION, "order": quantity("step")}
-    halo, ring = {"stroke": "white", "strokeWidth": 5}, {"stroke": INK, "strokeWidth": 2.5}
-    return [
-        marked(rows, "line", {**along, "detail": kind("route")}, **halo, opacity=0.8),
-        marked(rows, "line", {**along, **marks.lines()}, strokeWidth=2),
-        marked(rows, "point", {**along, **marks.points()}, filled=True, size=60, opacity=1),
-        marked(rows.head(1), "point", POSITION, **ring, shape="circle", size=170, opacity=1),
+    halo = {"stroke": PAPER, "strokeWidth": 5, "opacity": 0.8}
+    dot = {"filled": True, "color": INK, "opacity": 1}
+    ring = {"stroke": INK, "strokeWidth": 2.5, "size": 170, "opacity": 1}
+    layers = [
+        marked(rows, "line", along, **halo),
+        marked(rows, "line", along, color=INK, strokeWidth=2),
+        marked(rows, "point", along, **dot, size=45),
+        marked(rows.head(1), "point", POSITION, **ring, shape="circle"),
     ]
+    is_low = trail[0, 1] - up.edges[0] < 0.15 * np.ptp(up.edges)  # no room below it
+    today = -17 if is_low else 20
+    ends = (("today", rows.head(1), today), (f"route {route.name}", rows.tail(1), -14))
+    for text, row, off in ends:
+        look = {"text": text, "fontSize": 12, "dy": off}
+        outline = {"color": PAPER, "stroke": PAPER, "strokeWidth": 4}
+        layers += [
+            marked(row, "text", POSITION, **look, **outline),
+            marked(row, "text", POSITION, **look, color=INK),
+        ]
+    return layers
+
+
+# ---- words ------------------------------------------------------------------------------------
+
+
+def _rest(plane: Plane, base: Floats) -> str:
+    """What the other values of a slice are, as far as there's room: ' (job: clerk)'."""
+    if not isinstance(plane, Chosen):
+        return ""
+    rest = [
+        f"{feature.label}: {_roughly(feature, plane.space.shown(f, base[f]))}"
+        for f, feature in enumerate(plane.space.schema.features)
+        if f not in plane.indices
+    ]
+    more = [f"and {len(rest) - NAMED} more as usual"] if len(rest) > NAMED else []
+    return f" ({'; '.join([*rest[:NAMED], *more])})" if rest else ""
+
+
+def _roughly(feature: Feature, value: Any) -> str:
+    """A value as people write it, to three digits."""
+    short = isinstance(feature, Numeric) and isinstance(value, float)
+    return words.value(feature, float(f"{value:.3g}") if short else value)
+
+
+def _share(met: Mask) -> str:
+    """How many of the rows have a yes."""
+    return f"{percent(float(met.mean()))} of the rows drawn have a yes." if len(met) else ""

@@ -2,72 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from stepladder.errors import ColumnError, EmptyFrameError, listing, nearest
+from stepladder.numbers import rounded
 from stepladder.table import frames
 from stepladder.table.frames import Frame
 from stepladder.view.plots.style import (
     GRID,
     INK,
+    PAPER,
     QUIET,
     WIDTH,
     Chart,
-    axis_room,
+    Panels,
     beside,
     checked_width,
-    columns_in,
     folded,
     headed,
-    inner_width,
     kind,
     marked,
-    names_axis,
     panel,
+    people,
     quantity,
 )
-from stepladder.words.plans import HELD
-
-LINE = 19
-"""Pixels that a line of a label takes."""
 
 
 def by_group(frame: Frame, *, width: float = WIDTH) -> Chart:
-    """Success and cost by group, with intervals; groups of few people are marked, not hidden.
+    """Success and effort by group, with intervals; groups of few people are marked, not hidden.
 
     frame  rows of `Audit.by_group`, or what has its columns: group, asked, small, success and
-           mean_cost, with _low and _high after the last two for the ends of their intervals
+           mean_effort, or mean_cost where nobody weighed effort, with _low and _high after the last
+           two for the ends of their intervals
     """
     width = checked_width(width)
-    ends = [f"{measure}_{end}" for measure in ("success", "mean_cost") for end in ("low", "high")]
-    table = _table(frame, ("group", "asked", "small", "success", "mean_cost", *ends))
+    far = "mean_effort" if _is_known(frame, "mean_effort") else "mean_cost"
+    ends = [f"{measure}_{end}" for measure in ("success", far) for end in ("low", "high")]
+    table = _table(frame, ("group", "asked", "small", "success", far, *ends))
     table["name"] = [
-        folded(f"{group}, {_counted(int(people))}", 22)
-        for group, people in zip(table["group"], table["asked"], strict=True)
+        folded(f"{group}, {people(int(count))}", 22)
+        for group, count in zip(table["group"], table["asked"], strict=True)
     ]
     table["kind"] = np.where(table["small"].astype(bool), "few people", "enough people")
-    layout = _Layout.of(width, 2, table["name"])
+    layout = Panels.of(width, 2, table["name"])
+    what = "effort" if far == "mean_effort" else "distance"
     panels = [
         _ranges(table, "success", "People with a route", layout, 0, share=True),
-        _ranges(table, "mean_cost", "Mean distance to the goal", layout, 1),
+        _ranges(table, far, f"Mean {what} to the goal", layout, 1),
     ]
     notes = []
     if table[ends].notna().any(axis=None):
         notes.append("Bars: where the number lies with 95% confidence.")
     if table["small"].astype(bool).any():
         notes.append("Hollow: a group of few people, whose numbers may be chance.")
-    if table["mean_cost"].isna().any():
-        notes.append("No mark: nobody in the group has a route, so there's no distance.")
-    return beside(panels, layout.columns, **headed("Routes by group", notes, width))
+    if table[far].isna().any():
+        notes.append(f"No mark: nobody in the group has a route, so there's no {what}.")
+    heading = headed("Routes by group", notes, width, _furthest(table, far, what))
+    return beside(panels, layout.columns, **heading)
 
 
-def _counted(people: int) -> str:
-    return f"{people:,}{HELD}{'person' if people == 1 else 'people'}"
+def _is_known(frame: Frame, name: str) -> bool:
+    """Whether a frame has a column with a number in it."""
+    read = frames.read(frame)
+    return name in read.columns and any(
+        cell is not None and not np.isnan(cell) for cell in frames.values(read[name])
+    )
+
+
+def _furthest(table: pd.DataFrame, far: str, what: str) -> str:
+    """Who has to go furthest, and who least."""
+    known = table.dropna(subset=[far]).astype({far: float}).sort_values(far, kind="stable")
+    if len(known) < 2:
+        return ""
+    least, most = (
+        f"{row['group']}, {rounded(row[far])}" for _, row in known.iloc[[0, -1]].iterrows()
+    )
+    return f"The mean {what} is least for {least}, and most for {most}."
 
 
 def methods(frame: Frame, *, width: float = WIDTH) -> Chart:
@@ -83,7 +96,7 @@ def methods(frame: Frame, *, width: float = WIDTH) -> Chart:
     for end in ("low", "high"):
         table[f"value_{end}"] = table[end] if has_ranges else np.nan
     metrics = list(dict.fromkeys(table["metric"]))
-    layout = _Layout.of(width, len(metrics), table["name"])
+    layout = Panels.of(width, len(metrics), table["name"])
     panels = [
         _ranges(
             table[table["metric"] == metric],
@@ -112,35 +125,11 @@ def _table(frame: Frame, needed: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame({name: frames.values(read[name]) for name in read.columns})
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Panels with the same rows, in columns; the first in each line has the rows' names."""
-
-    names: list[str]
-    columns: int
-    room: float
-    """pixels that the names take"""
-    inner: float
-    """how wide each panel's own area is"""
-
-    @classmethod
-    def of(cls, width: float, panels: int, names: Iterable[str]) -> _Layout:
-        order = list(dict.fromkeys(names))
-        columns, room = columns_in(width, panels), axis_room(order, most=170)
-        return cls(order, columns, room, inner_width(width - room, columns, 0))
-
-    def axis(self, index: int) -> dict[str, Any]:
-        """The vertical axis of the panel at this index."""
-        if index % self.columns:
-            return {"labels": False, "ticks": False, "domain": False}
-        return names_axis(self.room)
-
-
 def _ranges(
     table: pd.DataFrame,
     measure: str,
     title: str,
-    layout: _Layout,
+    layout: Panels,
     index: int,
     *,
     share: bool = False,
@@ -161,7 +150,7 @@ def _ranges(
         title=None,
     )
     y = kind("name", title=None, axis=layout.axis(index), scale={"domain": layout.names})
-    look = {"domain": ["enough people", "few people"], "range": [INK, "white"]}
+    look = {"domain": ["enough people", "few people"], "range": [INK, PAPER]}
     points = {"x": x, "y": y, "fill": kind("kind", scale=look, legend=None)}
     bars = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}
     known = rows[["name", "low", "high"]].dropna()
@@ -169,5 +158,4 @@ def _ranges(
         marked(known, "rule", bars, color=QUIET, strokeWidth=3),
         marked(rows, "point", points, size=80, opacity=1, stroke=INK, strokeWidth=1.5),
     ]
-    lines = max(name.count("\n") for name in layout.names) + 1
-    return panel(layers, title, layout.inner, {"step": LINE * lines + 8})
+    return panel(layers, title, layout.inner, {"step": layout.step})

@@ -26,7 +26,7 @@ def areas(margins: Floats, across: Side, up: Side) -> list[tuple[str, float, flo
     part = 0
     for i, bands in enumerate(columns):
         part += apart[i]
-        xs = [across.middles[i]]
+        xs = [across.nodes[i]]
         xs = [across.edges[i]] * apart[i] + xs + [across.edges[i + 1]] * apart[i + 1]
         slices += [
             (f"{part}.{band}", float(x), low, high)
@@ -57,4 +57,4 @@ def _turn(margins: Floats, cell: int, up: Side) -> float:
         return float(up.edges[cell])
     before, after = margins[cell - 1], margins[cell]
     share = before / (before - after)
-    return float(up.middles[cell - 1] + share * (up.middles[cell] - up.middles[cell - 1]))
+    return float(up.nodes[cell - 1] + share * (up.nodes[cell] - up.nodes[cell - 1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, TypeAlias
@@ -15,6 +15,7 @@ from stepladder.checks import finite
 from stepladder.errors import ExtraError
 from stepladder.table.feature import Feature
 from stepladder.table.kind import Counted
+from stepladder.words.plans import HELD
 
 Chart: TypeAlias = Any
 """An Altair chart of any kind; Altair is an extra, so it can't be named here."""
@@ -30,8 +31,40 @@ MARGIN, GAP, SPILL, LETTER = 10, 20, 16, 6.6
 """Pixels around a picture, between its panels, for what the last label of an axis needs beyond its
 end, and that a letter takes."""
 
-SHADE, QUIET, INK = "#dfe5ec", "#767676", "#222222"
-"""Where the goal is met; what is in the background; text and lines."""
+PAPER, SHADE, QUIET, INK = "#ffffff", "#dfe5ec", "#6b6b6b", "#222222"
+"""What is drawn on; where the goal is met; what is in the background; text and lines."""
+
+EDGE, FAINT = "#b5b5b5", "#ececec"
+"""The lines of axes, and those across a panel."""
+
+# The numbers of colours, shapes and dashes share no divisor, so that no two of 30 look alike.
+COLOURS = ("#0b3c6f", "#c4501b", "#1f7a5c", "#7b4fa0", "#856900")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 5], [5, 2, 1, 2, 1, 2])
+
+YES, NO = "#4f7cac", "#808080"
+"""Rows with a yes and rows with a no."""
+
+BLUE, RED = "#1717d6", "#d11414"
+"""What the paper draws as accepted and as rejected."""
+
+CROSS = "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"
+"""A cross of two lines: Vega's own is an outline, which looks like a circle when it's small."""
+
+DARK = {
+    PAPER: "#15181c",
+    SHADE: "#27405c",
+    QUIET: "#a0a6ad",
+    INK: "#e8e8e8",
+    EDGE: "#5f666e",
+    FAINT: "#2b3036",
+    **dict(zip(COLOURS, ("#82b4ee", "#f2915e", "#4fc7a2", "#bd9be0", "#dcbc45"), strict=True)),
+    YES: "#6f9fd0",
+    NO: "#8f8f8f",
+    BLUE: "#93a5ff",
+    RED: "#ff7a70",
+}
+"""What each colour is on a dark page."""
 
 _TEXT = {
     "labelFontSize": 12,
@@ -40,26 +73,22 @@ _TEXT = {
     "labelColor": INK,
     "titleColor": INK,
 }
-_LINES = {"tickColor": "#b5b5b5", "domainColor": "#b5b5b5"}
+_LINES = {"tickColor": EDGE, "domainColor": EDGE}
 
 LOOK = {
     "font": "sans-serif",
-    "view": {"stroke": "#b5b5b5"},
+    "view": {"stroke": EDGE},
+    "title": {"color": INK, "subtitleColor": INK},
     "axis": {**_TEXT, **_LINES, "grid": False, "labelOverlap": True, "labelFlush": False},
     "legend": {**_TEXT, "symbolSize": 70, "titleLimit": 0},
 }
 """The house's look, as Vega-Lite's configuration."""
 
-GRID = {"grid": True, "gridColor": "#ececec"}
+GRID = {"grid": True, "gridColor": FAINT}
 """Faint lines across a panel, of an axis."""
 
 APART = {"scale": dict.fromkeys(("color", "shape", "strokeDash"), "independent")}
 """Layers that share no legend."""
-
-# The numbers of colours, shapes and dashes share no divisor, so that no two of 30 look alike.
-COLOURS = ("#0b3c6f", "#c4501b", "#2a8c6c", "#7b4fa0", "#a8860a")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [12, 5], [5, 2, 1, 2, 1, 2])
 
 
 def altair() -> Any:
@@ -95,7 +124,8 @@ def marked(rows: pd.DataFrame, mark: str, channels: dict[str, Any], **look: Any)
 
 def panel(layers: Sequence[Chart], title: str, width: float, height: Any, **settings: Any) -> Chart:
     """Layers on one another, under a heading."""
-    lines = wrap(title, max(12, int(width / LETTER / 1.1)))
+    letters = max(12, int(width / LETTER / 1.1))
+    lines = [line for part in title.split("\n") for line in wrap(part, letters)]
     heading = {"text": lines, "anchor": "start", "frame": "group", "fontSize": 12, "offset": 8}
     return altair().layer(*layers, width=width, height=height, title=heading, **settings)
 
@@ -152,8 +182,11 @@ class Marks:
         }
 
 
-def headed(title: str, notes: Sequence[str], width: float) -> dict[str, Any]:
-    """What the outermost chart has: the heading, wrapped to the width, and the house's look."""
+def headed(title: str, notes: Sequence[str], width: float, found: str = "") -> dict[str, Any]:
+    """What the outermost chart has: the heading, wrapped to the width, and the house's look.
+
+    found  what the picture shows, in a sentence or two, for whoever can't see it
+    """
     letters = int((width - 2 * MARGIN) / LETTER)
     return {
         "title": {
@@ -163,12 +196,11 @@ def headed(title: str, notes: Sequence[str], width: float) -> dict[str, Any]:
             "frame": "bounds",
             "fontSize": 15,
             "subtitleFontSize": 12,
-            "subtitleColor": INK,
             "offset": 14,
         },
-        "description": " ".join([f"{title}.", *notes]),
+        "description": " ".join([f"{title}.", *([found] if found else []), *notes]),
         "padding": MARGIN,
-        "background": "white",
+        "background": PAPER,
         "config": LOOK,
     }
 
@@ -218,6 +250,40 @@ def names_axis(room: float) -> dict[str, Any]:
         "ticks": False,
         "labelPadding": 6,
     }
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Panels with the same rows, in columns; the first in each line has the rows' names."""
+
+    names: list[str]
+    columns: int
+    room: float
+    """pixels that the names take"""
+    inner: float
+    """how wide each panel's own area is"""
+
+    @classmethod
+    def of(cls, width: float, panels: int, names: Iterable[str]) -> Panels:
+        order = list(dict.fromkeys(names))
+        columns, room = columns_in(width, panels), axis_room(order, most=170)
+        return cls(order, columns, room, inner_width(width - room, columns, 0))
+
+    @property
+    def step(self) -> float:
+        """Pixels that a row takes, with all lines of its name."""
+        return 19 * (1 + max(name.count("\n") for name in self.names)) + 8
+
+    def axis(self, index: int) -> dict[str, Any]:
+        """The vertical axis of the panel at this index."""
+        if index % self.columns:
+            return {"labels": False, "ticks": False, "domain": False}
+        return names_axis(self.room)
+
+
+def people(count: int) -> str:
+    """'1 person', '2 people', on one line."""
+    return f"{count:,}{HELD}{'person' if count == 1 else 'people'}"
 
 
 def titled(feature: Feature) -> str:

@@ -3,6 +3,7 @@
 It needs no network and no script, prints well, and the same input gives the same bytes.
 
 compose.py   `report`: the page put together
+findings.py  what was found, in sentences
 everyone.py  how many have a route, why others haven't, and what routes are like
 compared.py  whether one group of people is offered as much as another
 examples.py  some people's plans

@@ -7,15 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from stepladder.audit import Audit, audit
+from stepladder.audit import Audit
+from stepladder.audit.columns import columns_of
 from stepladder.metrics.fairness import NOTIONS
 from stepladder.numbers import MISSING, rounded
 from stepladder.result.recourse import Recourse
 from stepladder.table import frames
 from stepladder.view import plots
 from stepladder.view.page import PageTable
+from stepladder.view.plots.how_far import MOST
+from stepladder.view.spread import easiest_paths
 from stepladder.words import measures as words
 from stepladder.words.measures import MEASURES, SHOWN, Row, Wording
 from stepladder.words.plans import HELD
@@ -32,7 +36,7 @@ class Divided:
     """People divided in one way, as the page shows it."""
 
     by: str
-    picture: str | None
+    pictures: tuple[str, ...]
     tables: tuple[PageTable, ...]
 
 
@@ -45,9 +49,8 @@ class Groups:
     ways: list[Divided]
 
 
-def compared(result: Recourse, groups: Any) -> Groups:
-    """The groups of an audit, or of what `audit` divides people by."""
-    found = groups if isinstance(groups, Audit) else audit(result, groups)
+def compared(result: Recourse, found: Audit, groups: Any) -> Groups:
+    """The groups of an audit; `groups` is what it divided people by, where that is known."""
     counts, gaps, notions = (
         frames.read(frame).rows(named=True) for frame in (found.by_group, found.gaps, found.notions)
     )
@@ -67,13 +70,16 @@ def compared(result: Recourse, groups: Any) -> Groups:
                 [row for row in counts if row["by"] == by],
                 [row for row in rows if row["by"] == by],
                 found,
+                _members(result, groups, by),
             )
             for by in dict.fromkeys(row["by"] for row in counts)
         ],
     )
 
 
-def _divided(by: str, groups: Sequence[Row], gaps: Sequence[Row], found: Audit) -> Divided:
+def _divided(
+    by: str, groups: Sequence[Row], gaps: Sequence[Row], found: Audit, pictures: Sequence[str]
+) -> Divided:
     tables = [_offered(by, groups, found)]
     large = {row["measure"]: row for row in gaps if not row["small"]}
     small = {
@@ -89,11 +95,24 @@ def _divided(by: str, groups: Sequence[Row], gaps: Sequence[Row], found: Audit) 
         rest = " What isn't here lies between the same groups as above." if large else ""
         caption += ", those of few people included"
         tables.append(_differences(groups, small, caption, note + rest))
-    picture = None
+    first = []
     if len(groups) <= MOST_GROUPS:
         frame = pd.DataFrame(groups)
-        picture = plots.picture(lambda width: plots.by_group(frame, width=width))
-    return Divided(by, picture, tuple(tables))
+        first = [plots.picture(lambda width: plots.by_group(frame, width=width))]
+    return Divided(by, (*first, *pictures), tuple(tables))
+
+
+def _members(result: Recourse, groups: Any, by: str) -> list[str]:
+    """How far each group has to go, and what it's asked to change; nothing for crossed columns."""
+    if groups is None or by not in (columns := columns_of(result, groups)):
+        return []
+    own = columns[by]
+    if not 1 < len(np.unique(own.codes)) <= MOST or not easiest_paths(result):
+        return []
+    return [
+        plots.picture(lambda width: plots.how_far(result, own, width=width)),
+        plots.picture(lambda width: plots.asked(result, own, width=width)),
+    ]
 
 
 # ---- tables -----------------------------------------------------------------------------------

@@ -15,9 +15,10 @@ from stepladder.result.recourse import Recourse
 from stepladder.table import frames
 from stepladder.view import plots
 from stepladder.view.page import PageTable
-from stepladder.view.spread import asking, changed, distributions, nearest_paths
+from stepladder.view.plots.asked import asked_for
+from stepladder.view.spread import asking, distributions, easiest_paths
 from stepladder.words import plans as words
-from stepladder.words.measures import DISTANCE, Form
+from stepladder.words.measures import DISTANCE, EFFORT, Form
 
 REASONS = 10
 """How many reasons for having no route are listed, the most frequent first."""
@@ -62,7 +63,6 @@ SCALE = "A standard deviation of a number counts 1, unless the settings below we
 class Everyone:
     """All people of a result, as the page shows them."""
 
-    lead: str
     tables: tuple[PageTable, ...]
     spread: str | None
     """a picture of how routes differ"""
@@ -71,26 +71,15 @@ class Everyone:
 
 def everyone(result: Recourse) -> Everyone:
     asked = asking(result)
-    paths = nearest_paths(result)
     has_scores = any(not math.isnan(result.routes[i][0].scores[0]) for i in asked)
-    tables = [_counts(result, asked), _nearest(result), _reasons(result, asked), _routes(result)]
+    tables = [_counts(result, asked), _easiest(result), _reasons(result, asked), _routes(result)]
     return Everyone(
-        lead=_lead(result, len(asked), len(paths)),
         tables=tuple(table for table in tables if table is not None),
         spread=plots.picture(lambda width: distributions(result, width=width))
         if has_scores
         else None,
         changes=_changes(result),
     )
-
-
-def _lead(result: Recourse, asked: int, reached: int) -> str:
-    if not asked:
-        return "Nobody in this result asked for a route."
-    already = len(result.people) - asked
-    rest = f" {already:,} more had a yes already." if already else ""
-    share = percent(reached / asked)
-    return f"{reached:,} of {asked:,} who asked have a route to a yes ({share}).{rest}"
 
 
 def _counts(result: Recourse, asked: Sequence[int]) -> PageTable:
@@ -105,7 +94,7 @@ def _counts(result: Recourse, asked: Sequence[int]) -> PageTable:
     }
     counts |= {f"Have none: {ENDS[outcome]}": found[outcome] for outcome in ENDS if found[outcome]}
     rows = [(name, f"{count:,}", _share(count, len(asked))) for name, count in counts.items()]
-    return PageTable("Everyone who asked", ("", "People", "Share"), tuple(rows), numbers=(1, 2))
+    return PageTable("Everyone who asked", ("Who", "People", "Share"), tuple(rows), numbers=(1, 2))
 
 
 def _share(part: int, total: int) -> str:
@@ -113,27 +102,28 @@ def _share(part: int, total: int) -> str:
     return percent(part / total) if total else ""
 
 
-def _nearest(result: Recourse) -> PageTable | None:
-    """What people's nearest routes are like; None where nobody has one."""
-    paths = nearest_paths(result)
+def _easiest(result: Recourse) -> PageTable | None:
+    """What people's easiest routes are like; None where nobody has one."""
+    paths = easiest_paths(result)
     if not paths:
         return None
     links = result.space.links
     starts, ends = (np.stack([path.values[i] for path in paths]) for i in (0, -1))
     moved, months = links.changes(starts, ends).sum(axis=1).tolist(), links.months(ends, starts)
-    rows = [
-        ("Steps", *_middle([path.steps for path in paths], plain)),
-        ("Things to change", *_middle(moved, plain)),
-        ("Distance", *_middle([path.distance for path in paths], rounded)),
-    ]
+    weighed = all(path.efforts is not None for path in paths)
+    rows = [("Things to change", *_middle(moved, plain))]
+    if weighed:
+        rows.append(("Effort", *_middle([path.effort for path in paths], rounded)))
+    rows.append(("Steps", *_middle([path.steps for path in paths], plain)))
+    rows.append(("Distance", *_middle([path.distance for path in paths], rounded)))
     if months.any():
         rows.append(("Months it takes", *_middle(months.tolist(), plain)))
     return PageTable(
-        "The nearest route of each",
-        ("", "Median", "Most"),
+        "The easiest route of each",
+        ("What", "Median", "Most"),
         tuple(rows),
         numbers=(1, 2),
-        note=f"{DISTANCE} {SCALE}",
+        note=f"{EFFORT} {DISTANCE} {SCALE}" if weighed else f"{DISTANCE} {SCALE}",
     )
 
 
@@ -161,8 +151,8 @@ def _reasons(result: Recourse, asked: Sequence[int]) -> PageTable | None:
 
 
 def _routes(result: Recourse) -> PageTable | None:
-    """What all routes are like, the nearest and the others; None where there is none."""
-    if not nearest_paths(result):
+    """What all routes are like, the easiest and the others; None where there is none."""
+    if not easiest_paths(result):
         return None
     (found,) = frames.read(result.metrics()).rows(named=True)
     rows = [
@@ -171,8 +161,8 @@ def _routes(result: Recourse) -> PageTable | None:
         if found[metric] is not None and not math.isnan(found[metric])
     ]
     return PageTable(
-        "All routes, not only the nearest",
-        ("", "Mean"),
+        "All routes, not only the easiest",
+        ("What", "Mean"),
         tuple(rows),
         numbers=(1,),
         note="The mean over people of what each of them has; those who had a yes already aren't "
@@ -181,17 +171,17 @@ def _routes(result: Recourse) -> PageTable | None:
 
 
 def _changes(result: Recourse) -> PageTable | None:
-    paths = nearest_paths(result)
+    paths = easiest_paths(result)
     if not paths:
         return None
     rows = [
-        (feature.label, f"{count:,}", _share(count, len(paths)))
-        for feature, count in changed(result, paths)
-        if feature.chosen or count
+        (one.feature.label, str(one), f"{one.total:,}", _share(one.total, len(paths)))
+        for one in asked_for(result, paths)
+        if one.feature.chosen or one.total
     ]
     return PageTable(
-        "What the nearest routes change",
-        ("What changes", "Routes", "Share"),
+        "What the easiest routes change",
+        ("What changes", "Which way", "Routes", "Share"),
         tuple(rows),
-        numbers=(1, 2),
+        numbers=(2, 3),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ class Shown:
     plan: words.Plan
     today: str
     why: WhyNot | None
-    picture: str | None
+    pictures: tuple[str, ...]
 
 
 def chosen(indices: Sequence[int], count: int) -> list[int]:
@@ -49,15 +49,27 @@ def shown(result: Recourse, index: int, step: StEP | None) -> Shown:
     name = np.array([str(pd.Index(result.people).tolist()[index])], dtype=object)
     alone = replace(result, people=name, routes=[result.routes[index]])
     (plan,) = words.plans(alone)
-    picture = None
-    if not math.isnan(plan.score) and any(path.steps for path in alone.routes[0]):
-        picture = plots.picture(lambda width: plots.person(alone, name[0], width=width))
     return Shown(
         plan=plan,
         today=_today(result.space.schema.features, plan.today),
         why=_why(alone, plan, step),
-        picture=picture,
+        pictures=tuple(_pictures(alone, plan, name[0])),
     )
+
+
+def _pictures(alone: Recourse, plan: words.Plan, name: str) -> Iterator[str]:
+    """Before and after, and how sure each route is where there are several.
+
+    Someone without a route sees the attempts.
+    """
+    if math.isnan(plan.score) or not any(path.steps for path in alone.routes[0]):
+        return
+    if not plan.routes:
+        yield plots.picture(lambda width: plots.person(alone, name, width=width))
+        return
+    yield plots.picture(lambda width: plots.before_after(alone, name, width=width))
+    if len(plan.routes) > 1:
+        yield plots.picture(lambda width: plots.certainty(alone, name, width=width))
 
 
 def _today(features: Sequence[Feature], today: Mapping[str, Any]) -> str:

@@ -7,9 +7,8 @@ from pathlib import Path as File
 from typing import Any
 
 import stepladder
-from stepladder.errors import ParameterError
 from stepladder.numbers import MISSING
-from stepladder.result.provenance import data_hash, model_hash, schema_hash
+from stepladder.result.provenance import check_same, data_hash, model_hash, schema_hash
 from stepladder.result.recourse import Recourse
 from stepladder.table.allowed import allowed, terms
 from stepladder.table.feature import Categorical, Change, Derived, Feature, Ordinal
@@ -74,11 +73,7 @@ def made(result: Recourse, model: str | File | bytes | None, data: Frame | None)
 def _fingerprint(result: Recourse, what: str, given: str | None) -> str:
     """The fingerprint that the result has, or the one given; an error if they differ."""
     known = result.fingerprints.get(what)
-    if given and known and given != known:
-        raise ParameterError(
-            f"This isn't the {what} that the result was made with: its SHA-256 is {given}, and "
-            f"the result has {known}. Leave it out, or give the right one."
-        )
+    check_same(what, known, given)
     return known or given or "not given"
 
 
