@@ -60,12 +60,11 @@ def gathered(judge: Judge, question: Question, reference: Reference, search: Sea
                 found = found.plus(gathering.scanned(short, aim - goal.threshold))
     if judge.cost.kind == "distance":
         return found.plus(gathering.led(np.arange(len(judge.feasible))))
-    short = _short_of_two(found.good, judge) if judge.holds is None else _without(found.good, judge)
+    lacking = _short_of_two if judge.holds is None else _without
+    short = lacking(found.good, judge)
     if len(short):
         found = found.plus(gathering.everything(short, _enough_alone(found.good, judge)))
-        short = (
-            _short_of_two(found.good, judge) if judge.holds is None else _without(found.good, judge)
-        )
+        short = lacking(found.good, judge)
     return found.plus(gathering.led(short)) if len(short) else found
 
 
@@ -108,7 +107,10 @@ class Gathering:
         return self.judge.nothing().plus(*(self.more[int(p)] for p in people))
 
     def scanned(self, people: Indices, beyond: float) -> Found:
-        """What single changes, pairs and triples lead to, with a score in view so far past the goal."""
+        """What single changes, pairs and triples lead to.
+
+        beyond  how far past the goal the score in view lies
+        """
         judge = self.judge
         goal = scan.worth(judge.scorer.goal, np.array(beyond))
         need = (goal - self.today) / (1 - judge.slack)

@@ -77,7 +77,7 @@ def _one_by_one(judge: Judge, person: Indices, ends: Floats) -> Floats:
     moving = own.changes(ends)
     moving[moving.sum(axis=1) < 2] = False
     moving &= ~np.isnan(own.start)
-    sizes = np.where(moving, judge.cost.effort.of(own.start, ends), -1.0)
+    sizes = np.where(moving, judge.cost.efforts(own, ends), -1.0)
     order, best = np.argsort(-sizes, axis=1, kind="stable"), ends.copy()
     least = noticed(own.space)
     for rank in range(int(moving.sum(axis=1).max(initial=0))):
