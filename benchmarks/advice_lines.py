@@ -269,10 +269,11 @@ def _sound(measured: Measured) -> Iterator[Line]:
         f"{off:,} of {len(rows):,} differ",
     )
     own, other = (success(measured.routes, method) for method in ("effort", "before"))
+    least = _where(own - other, largest=False, form="{:+.3f}")
     yield Line(
         "Average success stays where it is",
         bool((own >= other - CLOSE).all()),
-        f"{own.mean():.3f} for {other.mean():.3f}; {_where(own - other, largest=False, form='{:+.3f}')}",
+        f"{own.mean():.3f} for {other.mean():.3f}; {least}",
     )
 
 
@@ -303,7 +304,8 @@ def alike(ours: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.Da
 def success(routes: pd.DataFrame, method: str) -> pd.Series[float]:
     """The share of all paths that are reached, by task."""
     rows = routes[routes["method"] == method]
-    return (rows["outcome"] == "reached").groupby([rows[name] for name in TASK]).mean()
+    reached = (rows["outcome"] == "reached").astype(float)
+    return reached.groupby([rows[name] for name in TASK]).mean()
 
 
 def _people(measured: Measured, method: str, outcome: str) -> float:
@@ -334,7 +336,7 @@ def _share(got: pd.Series[bool]) -> tuple[float, str]:
 
 def _where(by_task: pd.Series[float], *, largest: bool, form: str) -> str:
     """The task that lies furthest to one side."""
-    at = by_task.idxmax() if largest else by_task.idxmin()
+    at: Any = by_task.idxmax() if largest else by_task.idxmin()
     side = "at most" if largest else "at least"
     return f"{side} {form.format(by_task[at])} ({named(at)})"
 
@@ -348,9 +350,9 @@ def _below(own: pd.Series[float], other: pd.Series[float]) -> str:
     )
 
 
-def named(task: object) -> str:
+def named(task: Any) -> str:
     """A task in words."""
-    table, kind, goal = task  # type: ignore[misc]
+    table, kind, goal = task
     return f"{TABLES[table]}, {KINDS[kind]}, {goal:g}"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from advice_brute import two_apart, two_that_differ
 from advice_ends import METHODS
 from advice_lines import (
     KINDS,
@@ -18,8 +19,6 @@ from advice_lines import (
     lines,
     sets,
     success,
-    two_apart,
-    two_that_differ,
 )
 
 from stepladder.bench.render import Column, Entry, Row, Table, markdown
@@ -84,7 +83,7 @@ def _by_task(routes: pd.DataFrame) -> Mapping[str, float]:
 
 def _tasks(measured: Measured) -> Table:
     """One row per table and kind of model; what is asked at 0.5, then at 0.7."""
-    columns = {
+    columns: dict[str, Callable[[Measured], pd.Series[str]]] = {
         "A single change, where there's one": _single,
         "Two that differ": _two,
         "Two apart": _apart,

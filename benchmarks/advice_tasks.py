@@ -121,10 +121,11 @@ class Task:
     @cached_property
     def fresh(self) -> list[Any]:
         """Models retrained on rows drawn anew, none of which a method was shown."""
-        return kept(
+        models: list[Any] = kept(
             f"fresh/{self.name}",
             lambda: [retrained(self, FRESH_FROM + i) for i in range(FRESH)],
         )
+        return models
 
 
 def retrained(task: Task, seed: int) -> Any:
