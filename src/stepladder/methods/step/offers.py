@@ -39,11 +39,11 @@ def offered(judge: Judge, found: Found, slots: int) -> Offers:
         more = sizes.larger(judge, good.take(np.isin(good.person, lacking)))
         good = _filled(good, more.take(judge.sure(more.rows)), slots)
         good = _filled(good, found.good, slots)
-    unsure = _surest(judge, _of_others(found.unsure, good, judge))
+    unsure = _surest(judge, _of_others(found.unsure, good, judge).first(), slots)
     both = good.plus(unsure)
     tight = _of_others(found.tight, both, judge).first()
     if judge.holds is not None:
-        tight = _surest(judge, tight)
+        tight = _surest(judge, tight, slots)
     tight = tight.take(picked(tight, judge, slots))
     ends = both.plus(tight)
     order = np.lexsort((ends.cost, ends.person))
@@ -57,13 +57,13 @@ def _of_others(ends: Ends, others: Ends, judge: Judge) -> Ends:
     return ends.take(_counts(others, judge)[ends.person] == 0)
 
 
-def _surest(judge: Judge, ends: Ends) -> Ends:
-    """Each person's end that holds most surely."""
+def _surest(judge: Judge, ends: Ends, count: int) -> Ends:
+    """So many of each person's ends that hold most surely."""
     if judge.successors is None or not len(ends):
         return ends
     order = np.lexsort((-judge.successors.surest(ends.rows), ends.person))
-    first = np.diff(ends.person[order], prepend=-1) > 0
-    return ends.take(order[first])
+    place = np.arange(len(order)) - np.searchsorted(ends.person[order], ends.person[order])
+    return ends.take(order[place < count])
 
 
 def _counts(ends: Ends, judge: Judge) -> Indices:
