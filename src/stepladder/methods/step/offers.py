@@ -42,6 +42,8 @@ def offered(judge: Judge, found: Found, slots: int) -> Offers:
         more = sizes.larger(judge, good.take(np.isin(good.person, lacking)))
         good = _filled(good, more.take(judge.sure(more.rows)), slots)
         good = _filled(good, found.good, slots)
+        # Better an easiest end that isn't round than a path that leads nowhere.
+        good = _filled(good, found.good, slots, cheaper=True)
     unsure = _surest(judge, _of_others(found.unsure, good, judge).first(), slots)
     both = good.plus(unsure)
     tight = _of_others(found.tight, both, judge).first()
@@ -74,12 +76,17 @@ def _counts(ends: Ends, judge: Judge) -> Indices:
     return np.bincount(ends.person, minlength=len(judge.feasible))
 
 
-def _filled(ends: Ends, more: Ends, count: int) -> Ends:
-    """Each person's ends, and the cheapest of `more` that cost no less, up to so many."""
+def _filled(ends: Ends, more: Ends, count: int, *, cheaper: bool = False) -> Ends:
+    """Each person's ends, and the cheapest of `more`, up to so many.
+
+    Unless `cheaper` ones will do, these cost no less than the easiest of the ends.
+    """
     ends = ends.first()
     least = np.full(1 + max(ends.person.max(initial=-1), more.person.max(initial=-1)), np.inf)
     np.minimum.at(least, ends.person, ends.cost)
-    every = ends.plus(more.take(more.cost >= least[more.person])).first()
+    if not cheaper:
+        more = more.take(more.cost >= least[more.person])
+    every = ends.plus(more).first()
     filler = np.arange(len(every)) >= len(ends)
     order = np.lexsort((every.cost, filler, every.person))
     place = np.arange(len(order)) - np.searchsorted(every.person[order], every.person[order])
