@@ -19,6 +19,7 @@ from tests.methods.cases import Case, cases
 import stepladder as sl
 from stepladder.methods.step import targets
 
+
 @st.composite
 def methods(draw: st.DrawFn, most_paths: int, max_changes: int | None = None) -> sl.StEP:
     """Any setting of the default method."""
