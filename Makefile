@@ -12,7 +12,7 @@ export STEPLADDER_DATA := $(abspath $(STEPLADDER_DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-privacy bench-rules \
+.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-privacy bench-rules bench-advice \
   audit-privacy mutants docs pictures dist clean clean-env
 
 help: ## list the targets
@@ -74,6 +74,10 @@ bench-privacy: $(STAMP) ## what privacy costs, both ways of paying, on six tasks
 bench-rules: $(STAMP) ## rules on a lender's table: kept, against brute force, and what they cost: some minutes
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/rules.py run; missed=$$?; \
 	  $(BIN)/python benchmarks/rules.py page && exit $$missed
+
+bench-advice: $(STAMP) ## advice beside 0.1, peers and brute force, on 16 tasks: an hour or two, resumable
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/advice.py run; missed=$$?; \
+	  $(BIN)/python benchmarks/advice.py page && exit $$missed
 
 audit-privacy: $(STAMP) ## attack both ways of paying, and a broken mechanism: some minutes
 	$(BIN)/python benchmarks/privacy_audit.py

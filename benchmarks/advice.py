@@ -20,12 +20,15 @@ from fnmatch import fnmatch
 
 import pandas as pd
 from advice_ends import ROOT, answered, cells
+from advice_fair import compared, is_near
 from advice_lines import Measured, lines
 from advice_measured import ENDS, by_brute_force, everything
+from advice_page import draw, filled
 from sklearn.exceptions import ConvergenceWarning
 
 from stepladder.files import replacing
 
+PAGE = ROOT / "docs" / "advice.md"
 RESULTS = ROOT / "results" / "advice"
 ROUTES, BRUTE = RESULTS / "rows.parquet", RESULTS / "cells.parquet"
 
@@ -65,8 +68,9 @@ def verdicts() -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["run", "measure", "lines"])
+    parser.add_argument("what", choices=["run", "measure", "lines", "page", "fair"])
     parser.add_argument("--only", default="*")
+    parser.add_argument("--seeds", type=int, default=3, help="of the fair table")
     given = parser.parse_args()
     # Networks are trained for as long as they're worth it, not until nothing moves.
     warnings.filterwarnings("ignore", category=ConvergenceWarning)
@@ -74,6 +78,11 @@ def main() -> None:
         answer(given.only)
     if given.what in ("run", "measure"):
         measure(given.only)
+    if given.what == "page":
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), measured()), encoding="utf-8")
+        draw(measured(), PAGE.parent / "pictures")
+    if given.what == "fair":
+        sys.exit(not is_near(compared(given.seeds)))
     if given.what in ("run", "lines"):
         sys.exit(not verdicts())
 

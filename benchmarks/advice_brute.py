@@ -6,15 +6,15 @@ those seen. A try counts if the answer is still a yes with its numeric changes a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from advice_measures import Floats, Mask, chosen, completed, less
-from advice_tasks import GOALS, Task
+from advice_measures import Mask, chosen, completed, less
+from advice_tasks import GOALS, Floats, Task
 from numpy.typing import NDArray
 
 VALUES, FEW = 200, 10
@@ -22,6 +22,8 @@ VALUES, FEW = 200, 10
 LOWEST = min(GOALS)
 
 Values = NDArray[Any]
+Tries = dict[tuple[str, ...], tuple[Values, ...]]
+"""For each set of features the values to try, one array for each of them."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +77,13 @@ def tried(task: Task) -> Found:
 
 
 def _singles(task: Task, today: pd.DataFrame) -> dict[str, float]:
-    tries = {(name,): (values,) for name, values in options(task, today, VALUES).items()}
-    best = _best(task, today, tries)
-    return {name: score for (name,), score in best.items()}
+    tries: Tries = {(name,): (values,) for name, values in options(task, today, VALUES).items()}
+    return {name: score for (name,), score in _best(task, today, tries).items()}
 
 
 def _pairs(task: Task, today: pd.DataFrame, names: list[str]) -> dict[tuple[str, str], float]:
     values = options(task, today, FEW)
-    tries = {}
+    tries: Tries = {}
     for one, other in combinations([name for name in names if name in values], 2):
         first, second = np.meshgrid(values[one], values[other], indexing="ij")
         tries[one, other] = (first.ravel(), second.ravel())
@@ -90,9 +91,7 @@ def _pairs(task: Task, today: pd.DataFrame, names: list[str]) -> dict[tuple[str,
     return {(one, other): score for (one, other), score in best.items() if score >= LOWEST}
 
 
-def _best(
-    task: Task, today: pd.DataFrame, tries: Mapping[tuple[str, ...], tuple[Values, ...]]
-) -> dict[tuple[str, ...], float]:
+def _best(task: Task, today: pd.DataFrame, tries: Tries) -> dict[tuple[str, ...], float]:
     """The best score of each set of features over its tries, a tenth short."""
     if not tries:
         return {}

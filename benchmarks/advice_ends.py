@@ -102,14 +102,18 @@ def ends(task: Task, method: str, goal: float) -> pd.DataFrame:
     """Everybody's ends by one method: person, path, what it says of them, and the row itself."""
     entry = METHODS[method]
     settings = {"paths": PATHS, "random_state": task.seed, **entry.settings}
-    asked = {"goal": sl.Goal(threshold=goal), "schema": task.schema, "labels": task.labels}
+    asked: dict[str, Any] = {
+        "goal": sl.Goal(threshold=goal),
+        "schema": task.schema,
+        "labels": task.labels,
+    }
     if entry.successors:
         asked["successors"] = _successors(task)
     fitted = catalogue.make(entry.method, settings).fit(task.train, task.model, **asked)
     start = time.perf_counter()
     result = fitted.recourse(task.people)
     seconds = time.perf_counter() - start
-    final = result.final
+    final: pd.DataFrame = result.final
     says = pd.DataFrame(
         {
             "person": final["person"],

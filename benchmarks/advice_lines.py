@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,6 +47,12 @@ class Measured:
         ]
         return rows.sort_values([*PERSON, "path"])
 
+    def cases(self) -> list[tuple[str, float]]:
+        """Each goal and method that was run, in order."""
+        run = set(zip(self.routes["method"], self.routes["goal"], strict=True))
+        goals = sorted({goal for _, goal in run})
+        return [(method, goal) for goal in goals for method in METHODS if (method, goal) in run]
+
     def ran(self, *methods: str) -> bool:
         return set(methods) <= set(self.routes["method"].unique())
 
@@ -74,7 +81,7 @@ def lines(measured: Measured) -> list[Line]:
 
 def _singles(measured: Measured) -> Iterator[Line]:
     offered = measured.of("effort").groupby(PERSON)["things"].min() == 1
-    has = _brute(measured, "single")
+    has = brute(measured, "single")
     share, least = _share(offered.reindex(has.index, fill_value=False))
     yield Line(
         "Where brute force finds a single change, one is offered to at least 98 %",
@@ -149,20 +156,20 @@ def _before(measured: Measured) -> Iterator[Line]:
 
 
 def _different(measured: Measured) -> Iterator[Line]:
-    sets = measured.of("effort").groupby(PERSON)["features"].agg(_sets)
+    routes = sets(measured)
     for fact, tell, aim, words in (
         ("two", two_that_differ, 0.9, "neither of whose sets of features contains the other's"),
         ("apart", two_apart, 0.7, "that share no feature"),
     ):
-        has = _brute(measured, fact)
-        got = sets.map(tell).reindex(has.index, fill_value=False)
+        has = brute(measured, fact)
+        got = routes.map(tell).reindex(has.index, fill_value=False)
         share, least = _share(got)
         yield Line(
             f"At least {_percent(aim)} have two routes {words}, where brute force finds such",
             share >= aim,
             f"{_percent(share)} of {len(has):,} people; {least}",
         )
-    adult = sets[sets.index.get_level_values("table") == "adult"]
+    adult = routes[routes.index.get_level_values("table") == "adult"]
     share, least = _share(adult.map(two_that_differ))
     yield Line(
         "At least 80 % of all people on Adult have two of which neither contains the other",
@@ -171,8 +178,10 @@ def _different(measured: Measured) -> Iterator[Line]:
     )
 
 
-def _sets(features: pd.Series[str]) -> list[frozenset[str]]:
-    return [frozenset(one.split("|")) for one in features]
+def sets(measured: Measured) -> pd.Series[Any]:
+    """The features that change on each of a person's routes."""
+    features = measured.of("effort").groupby(PERSON)["features"]
+    return features.agg(lambda them: [frozenset(one.split("|")) for one in them])
 
 
 # ---- a yes that holds -------------------------------------------------------------------------
@@ -260,10 +269,11 @@ def _sound(measured: Measured) -> Iterator[Line]:
         f"{off:,} of {len(rows):,} differ",
     )
     own, other = (success(measured.routes, method) for method in ("effort", "before"))
+    least = _where(own - other, largest=False, form="{:+.3f}")
     yield Line(
         "Average success stays where it is",
         bool((own >= other - CLOSE).all()),
-        f"{own.mean():.3f} for {other.mean():.3f}; {_where(own - other, largest=False, form='{:+.3f}')}",
+        f"{own.mean():.3f} for {other.mean():.3f}; {least}",
     )
 
 
@@ -294,7 +304,8 @@ def alike(ours: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.Da
 def success(routes: pd.DataFrame, method: str) -> pd.Series[float]:
     """The share of all paths that are reached, by task."""
     rows = routes[routes["method"] == method]
-    return (rows["outcome"] == "reached").groupby([rows[name] for name in TASK]).mean()
+    reached = (rows["outcome"] == "reached").astype(float)
+    return reached.groupby([rows[name] for name in TASK]).mean()
 
 
 def _people(measured: Measured, method: str, outcome: str) -> float:
@@ -304,7 +315,7 @@ def _people(measured: Measured, method: str, outcome: str) -> float:
     return float(by_person.map(lambda them: "reached" not in them and outcome in them).mean())
 
 
-def _brute(measured: Measured, fact: str) -> pd.Series[int]:
+def brute(measured: Measured, fact: str) -> pd.Series[int]:
     """Those for whom brute force finds something, on tasks that were answered."""
     rows = measured.brute[measured.brute[fact] == 1].set_index(PERSON)[fact]
     answered = measured.routes[measured.routes["method"] == "effort"]
@@ -325,7 +336,7 @@ def _share(got: pd.Series[bool]) -> tuple[float, str]:
 
 def _where(by_task: pd.Series[float], *, largest: bool, form: str) -> str:
     """The task that lies furthest to one side."""
-    at = by_task.idxmax() if largest else by_task.idxmin()
+    at: Any = by_task.idxmax() if largest else by_task.idxmin()
     side = "at most" if largest else "at least"
     return f"{side} {form.format(by_task[at])} ({named(at)})"
 
@@ -339,9 +350,9 @@ def _below(own: pd.Series[float], other: pd.Series[float]) -> str:
     )
 
 
-def named(task: object) -> str:
+def named(task: Any) -> str:
     """A task in words."""
-    table, kind, goal = task  # type: ignore[misc]
+    table, kind, goal = task
     return f"{TABLES[table]}, {KINDS[kind]}, {goal:g}"
 
 

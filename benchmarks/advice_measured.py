@@ -14,14 +14,13 @@ import numpy as np
 import pandas as pd
 from advice_ends import Cell, cells
 from advice_measures import (
-    Floats,
     changed,
     distances,
     efforts,
     keeps,
     least_when_short,
 )
-from advice_tasks import GOALS, KEPT, Task, kept, prepared
+from advice_tasks import GOALS, KEPT, Floats, Task, kept, prepared
 
 from stepladder.files import replacing
 
@@ -128,8 +127,8 @@ def by_brute_force(pattern: str = "*") -> pd.DataFrame:
         tried = kept(f"brute/{'-'.join(map(str, task))}", lambda t=task: _tried(t))  # type: ignore[misc]
         for goal in GOALS:
             facts = pd.DataFrame(tried.facts(goal)).rename_axis("person").reset_index()
-            heads = dict(zip(("table", "kind", "seed"), task, strict=True))
-            found.append(facts.assign(**heads, goal=goal))
+            table, kind, seed = task
+            found.append(facts.assign(table=table, kind=kind, seed=seed, goal=goal))
     return pd.concat(found, ignore_index=True)
 
 

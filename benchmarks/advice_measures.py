@@ -102,19 +102,32 @@ def distances(task: Task, before: pd.DataFrame, after: pd.DataFrame) -> Floats:
 
 
 def completed(task: Task, before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
-    """Rows with what follows from the rest worked out by hand; only the mortgages have any."""
+    """Rows with what follows from the rest worked out by hand; only the mortgages have any.
+
+    What somebody's own ratio differs from its formula by (they are rounded) is carried along.
+    """
     if task.table != "mortgage":
         return after
     after = after.copy()
-    loan, income = after["loan"].to_numpy(dtype=float), after["income"].to_numpy(dtype=float)
-    share = loan / before["loan"].to_numpy(dtype=float)
-    cost = np.rint(before["housing_cost"].to_numpy(dtype=float) * (0.2 + 0.8 * share))
-    debts = cost + after["other_debts"].to_numpy(dtype=float)
-    after["housing_cost"] = cost
-    after["loan_to_value"] = np.round(loan / after["price"].to_numpy(dtype=float), 3)
-    after["housing_ratio"] = np.round(cost / income, 3)
-    after["total_ratio"] = np.round(debts / income, 3)
+    share = after["loan"].to_numpy(dtype=float) / before["loan"].to_numpy(dtype=float)
+    after["housing_cost"] = np.rint(before["housing_cost"].to_numpy() * (0.2 + 0.8 * share))
+    now, then = _ratios(before), _ratios(after)
+    for name in now:
+        after[name] = np.round(then[name] + (before[name].to_numpy() - now[name]), 3)
     return after
+
+
+def _ratios(rows: pd.DataFrame) -> dict[str, Floats]:
+    """The ratios of mortgages as their formulas say, unrounded."""
+    loan, price, income, cost, debts = (
+        rows[name].to_numpy(dtype=float)
+        for name in ("loan", "price", "income", "housing_cost", "other_debts")
+    )
+    return {
+        "loan_to_value": loan / price,
+        "housing_ratio": cost / income,
+        "total_ratio": (cost + debts) / income,
+    }
 
 
 def keeps(task: Task, before: pd.DataFrame, after: pd.DataFrame, *, whole: bool = True) -> Mask:
@@ -128,8 +141,8 @@ def keeps(task: Task, before: pd.DataFrame, after: pd.DataFrame, *, whole: bool 
         if feature.change == "never":
             kept &= _same(old, new)
             continue
-        if feature.kind != "numeric":
-            kept &= np.isin(new, list(feature.levels))
+        if feature.kind in ("ordinal", "categorical"):
+            kept &= np.isin(new, list(task.schema.levels[feature.name]))
         if feature.kind != "categorical":
             there = numbers(feature, after[feature.name])
             gap = there - numbers(feature, before[feature.name])
@@ -138,14 +151,14 @@ def keeps(task: Task, before: pd.DataFrame, after: pd.DataFrame, *, whole: bool 
     if task.table == "mortgage":
         told = completed(task, before, after)
         for name in ("housing_cost", "loan_to_value", "housing_ratio", "total_ratio"):
-            kept &= np.abs(told[name] - after[name].astype(float)).to_numpy() < 1.5e-3
+            kept &= np.abs(told[name] - after[name].astype(float)).to_numpy() < DUST
         kept &= (after["housing_ratio"] <= after["total_ratio"]).to_numpy()
     return kept
 
 
 def _same(old: NDArray[Any], new: NDArray[Any]) -> Mask:
     if old.dtype.kind in "if":
-        return np.isclose(old.astype(float), new.astype(float), rtol=1e-9)
+        return np.asarray(np.isclose(old.astype(float), new.astype(float), rtol=1e-9))
     return np.asarray(old == new)
 
 

@@ -1,6 +1,6 @@
 """The tasks of `make bench-advice`: a table, a kind of model and a seed, and who is turned down.
 
-A model is a scikit-learn pipeline on raw rows, so that it can be cloned and retrained. Whatever takes
+A model is a scikit-learn pipeline on raw rows, so that it can be cloned and retrained. What takes
 a while (retrained models) is kept under build/advice.
 """
 
@@ -121,10 +121,11 @@ class Task:
     @cached_property
     def fresh(self) -> list[Any]:
         """Models retrained on rows drawn anew, none of which a method was shown."""
-        return kept(
+        models: list[Any] = kept(
             f"fresh/{self.name}",
             lambda: [retrained(self, FRESH_FROM + i) for i in range(FRESH)],
         )
+        return models
 
 
 def retrained(task: Task, seed: int) -> Any:

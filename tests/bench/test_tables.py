@@ -249,7 +249,8 @@ def test_names_that_nobody_gave_are_shown_as_they_are():
 def fair_results() -> Made:
     made = Made()
     common = {"nearest_l2_distance": [2], "distance_to_positives": [1.5]}
-    made.trial("step-by-distance", valid_success=[1], l2_distance=[3], least_distance=[1.6], **common)
+    ours = {**common, "least_distance": [1.6]}
+    made.trial("step-by-distance", valid_success=[1], l2_distance=[3], **ours)
     own = {**common, "distance_to_positives": [0.5]}
     made.trial("step.published", valid_success=[0.9], l2_distance=[1], **own)
     made.trial("dice", valid_success=[1], l2_distance=[4], seconds=0.25, dropped=3, **common)
@@ -328,7 +329,11 @@ def test_step_does_not_stand_first_where_another_does():
 
 
 def test_step_that_failed_stands_nowhere():
-    made = Made().trial("step-by-distance", error="no").trial("face", valid_success=[0], l2_distance=[1])
+    made = (
+        Made()
+        .trial("step-by-distance", error="no")
+        .trial("face", valid_success=[0], l2_distance=[1])
+    )
     (standing,) = fair.standings(made.estimates())
     assert not standing.most_valid
     assert not standing.least_far

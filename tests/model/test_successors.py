@@ -133,6 +133,7 @@ def test_what_is_stated_is_the_lower_end_of_a_beta_distribution():
         beta.ppf(0.1, [a + 20, a + 24], [b + 4, b])
     )
     assert own.prior == FLAT
+    assert a + b <= 24 + sum(FLAT)
 
 
 def test_a_gap_that_a_successor_cannot_score_is_a_refusal():
@@ -156,8 +157,11 @@ def test_successors_can_be_pickled():
 # ---- the prior --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("a", "b"), [(20.0, 1.0), (60.0, 2.0), (5.0, 5.0), (2.0, 0.5)])
-def test_what_is_stated_is_true_for_nine_in_ten(a, b):
+@pytest.mark.parametrize(
+    ("a", "b", "most"),
+    [(20.0, 1.0, 0.93), (5.0, 5.0, 0.93), (2.0, 0.5, 0.96), (60.0, 2.0, 0.99)],
+)
+def test_what_is_stated_is_true_for_nine_in_ten(a, b, most):
     random = np.random.default_rng(0)
     true = []
     for _ in range(20):
@@ -165,7 +169,7 @@ def test_what_is_stated_is_true_for_nine_in_ten(a, b):
         own = searched(*[0.0] * 24).with_prior(seen)
         holds = random.beta(a, b, 300)
         true.append((holds >= own.stated(random.binomial(24, holds))).mean())
-    assert 0.87 <= np.mean(true) <= 0.95
+    assert 0.87 <= np.mean(true) <= most  # a prior worth 24 votes can't know all of the last
 
 
 def test_a_pooled_prior_states_more_than_the_flat_one_where_paths_mostly_hold():
@@ -174,7 +178,7 @@ def test_a_pooled_prior_states_more_than_the_flat_one_where_paths_mostly_hold():
     flat = searched(*[0.0] * 24)
     stated = [(own.stated(votes) >= 0.9).mean() for own in (flat, flat.with_prior(votes))]
     assert stated[0] < 0.6
-    assert stated[1] > 0.9
+    assert stated[1] > 0.75
 
 
 def test_the_prior_is_the_one_that_votes_come_from():
@@ -193,7 +197,7 @@ def test_too_few_paths_teach_nothing(votes):
 def test_unanimous_paths_make_nothing_certain(vote):
     own = searched(*[0.0] * 24).with_prior(np.full(100, vote))
     low, high = own.stated(np.array([0, 24]))
-    assert 0 <= low < high < 0.99
+    assert 0 <= low < high < 0.96
 
 
 # ---- in a method ------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def _of_people(result: Recourse, share: Callable[[Feasible, Floats], Floats]) ->
 
 def _held(ends: Floats, successors: Sequence[Scorer]) -> Floats:
     """(r,) the share of successors that accept each end (r, features)."""
-    return np.mean([scorer.met(scorer.score(ends)) for scorer in successors], axis=0)
+    return np.asarray(np.mean([scorer.met(scorer.score(ends)) for scorer in successors], axis=0))
 
 
 def _short(one: Feasible, ends: Floats, scorer: Scorer) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,11 +79,17 @@ class Scorer:
 
     def in_parts(self, parts: Parts) -> Scorer:
         """The same scorer, which asks about rows in the parts that `parts` cuts them into."""
-        other = object.__new__(
-            Scorer
-        )  # how to ask the model is known already, which copy() forgets
-        other.__dict__.update(self.__dict__, _parts=parts)
-        return other
+        return self._with(_parts=parts)
+
+    def raised(self, beyond: float) -> Scorer:
+        """The same scorer, for which a yes takes a score that is so much higher."""
+        goal = self.goal
+        return self._with(goal=replace(goal, threshold=goal.threshold + beyond))
+
+    def _with(self, **other: Any) -> Scorer:
+        changed = object.__new__(Scorer)  # how to ask is known already, which copy() forgets
+        changed.__dict__.update(self.__dict__, **other)
+        return changed
 
     def _asking(self) -> Ask:
         columns = self.space.width if self.takes_points else len(self.space.schema.columns)

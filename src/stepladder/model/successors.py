@@ -51,7 +51,7 @@ FEWEST_PATHS = 20
 """From how many paths' votes a prior is learned."""
 
 LEAST_DOUBT = 1.0
-"""The least of a prior's parameters, so that no number of votes makes anything certain."""
+"""The least of a prior's parameters, so that no prior takes a certain yes to be the likeliest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +167,9 @@ def needed(holds: float) -> float:
 def pooled_prior(votes: Counts, total: int) -> tuple[float, float]:
     """The Beta distribution over paths from which their votes (n,), of `total` each, come.
 
-    The likeliest one (empirical Bayes), but worth no more than a path's own votes, and never
-    certain; the flat one where there are too few to learn from.
+    The likeliest one (empirical Bayes), but worth no more votes than a path has itself: it's
+    learned from the same models, so it errs wherever all of their votes do. The flat one where
+    there are too few paths to learn from.
     """
     from scipy.optimize import minimize
     from scipy.special import betaln, expit
@@ -182,7 +183,7 @@ def pooled_prior(votes: Counts, total: int) -> tuple[float, float]:
     def shape(of: Floats) -> tuple[float, float]:
         """A mean and a worth, both anywhere on the line, as a Beta distribution's parameters."""
         mean, worth = expit(of[0]), total * expit(of[1])
-        return LEAST_DOUBT + mean * worth, LEAST_DOUBT + (1.0 - mean) * worth
+        return float(LEAST_DOUBT + mean * worth), float(LEAST_DOUBT + (1.0 - mean) * worth)
 
     def misfit(of: Floats) -> float:
         a, b = shape(of)

@@ -39,13 +39,19 @@ class Cost:
     weights: Floats
     """(columns,) how hard each column is to change, where the cost is a distance"""
 
+    def efforts(self, own: Feasible, rows: Floats) -> Floats:
+        """(n, features) what rows ask of people, feature by feature."""
+        return self.effort.of(own.start, rows, own.difficulty)
+
     def of(self, own: Feasible, rows: Floats) -> Floats:
         """(n,) the cost of rows (n, features), one for each of n people."""
         space = own.space
         if self.kind == "effort":
-            return np.asarray(self.effort.of(own.start, rows).sum(axis=1))
+            return np.asarray(self.efforts(own, rows).sum(axis=1))
         if self.kind == "distance":
             apart = (space.to_points(rows) - space.to_points(own.start)) * self.weights
+            columns = [where.stop - where.start for where in space.slices.values()]
+            apart *= np.repeat(own.difficulty, columns, axis=1)
             return np.asarray(np.linalg.norm(apart, axis=1))
         assert callable(self.kind)
         if not len(rows):

@@ -8,7 +8,7 @@ higher score in view, for people to whom it gave too few that do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,9 @@ from stepladder.table.space import Floats, Mask
 
 PROMISING, OF_A_SET = 24, 3
 """How many of a person's candidates are asked about short of their amounts, and of a set."""
+
+MANY = 3
+"""From how many things on directions may lead to something easier than what was scanned."""
 
 AIMS = (0.65, 0.8, 0.9, 0.96)
 """The scores that are aimed at, one after the other, where routes have to hold."""
@@ -52,20 +55,22 @@ class Found:
 def gathered(judge: Judge, question: Question, reference: Reference, search: Search) -> Found:
     """What n people could be offered."""
     gathering, goal = Gathering(judge, question, reference, search), judge.scorer.goal
-    found = gathering.scanned(np.arange(len(judge.feasible)), 0.0)
+    everyone, aims = np.arange(len(judge.feasible)), [0.0]
     if judge.holds is not None and not goal.is_range:
-        for aim in AIMS:
+        aims += [aim - goal.threshold for aim in AIMS if aim > goal.threshold]
+    found, short = gathering.nothing(), everyone
+    for beyond in aims:
+        if len(short):
+            found = found.plus(gathering.scanned(short, beyond))
             short = _short_of_two(found.good, judge)
-            if aim > goal.threshold and len(short):
-                found = found.plus(gathering.scanned(short, aim - goal.threshold))
     if judge.cost.kind == "distance":
-        return found.plus(gathering.led(np.arange(len(judge.feasible))))
-    short = _short_of_two(found.good, judge) if judge.holds is None else _without(found.good, judge)
+        return found.plus(gathering.led_nearby(aims))
+    lacking = _short_of_two if judge.holds is None else _without
+    short = lacking(found.good, judge)
     if len(short):
         found = found.plus(gathering.everything(short, _enough_alone(found.good, judge)))
-        short = (
-            _short_of_two(found.good, judge) if judge.holds is None else _without(found.good, judge)
-        )
+        short = lacking(found.good, judge)
+    short = np.union1d(short, _of_many(found.good, judge))
     return found.plus(gathering.led(short)) if len(short) else found
 
 
@@ -108,7 +113,10 @@ class Gathering:
         return self.judge.nothing().plus(*(self.more[int(p)] for p in people))
 
     def scanned(self, people: Indices, beyond: float) -> Found:
-        """What single changes, pairs and triples lead to, with a score in view so far past the goal."""
+        """What single changes, pairs and triples lead to.
+
+        beyond  how far past the goal the score in view lies
+        """
         judge = self.judge
         goal = scan.worth(judge.scorer.goal, np.array(beyond))
         need = (goal - self.today) / (1 - judge.slack)
@@ -143,11 +151,27 @@ class Gathering:
         yes = tried.take(tried.beyond >= 0)
         return self._asked(pared(yes.person, yes.rows, self.judge))
 
-    def led(self, people: Indices) -> Found:
-        """What directions lead some people to."""
-        leading = led(self.question, people, self.reference, self.search)
-        ends = candidates(leading, self.judge.take(people), self.reference)
-        return self._asked(ends.of(people))
+    def led(self, people: Indices, beyond: float = 0.0) -> Found:
+        """What directions lead some people to, with a score in view so far past the goal."""
+        scorer, judge = self.judge.scorer.raised(beyond), self.judge.take(people)
+        if not beyond:
+            scorer = self.judge.scorer
+        leading = led(replace(self.question, scorer=scorer), people, self.reference, self.search)
+        ends = candidates(leading, replace(judge, scorer=scorer), self.reference)
+        return self._asked(replace(ends, beyond=ends.beyond + beyond).of(people))
+
+    def led_nearby(self, aims: list[float]) -> Found:
+        """What directions lead everybody to, aiming further in where nothing holds."""
+        found, left = self.nothing(), np.arange(len(self.judge.feasible))
+        for beyond in aims:
+            if len(left):
+                found = found.plus(self.led(left, beyond))
+                left = _without(found.good, self.judge)
+        return found
+
+    def nothing(self) -> Found:
+        none = self.judge.nothing()
+        return Found(none, none, none)
 
     def _asked(self, tried: Ends, beyond: float = 0.0) -> Found:
         """The most promising candidates; one that is tight is also tried a little larger."""
@@ -196,6 +220,14 @@ def _short_of_two(ends: Ends, judge: Judge) -> Indices:
         if (holds.sum(axis=1) == 1).sum() < 2:
             short.append(person)
     return np.array(short, dtype=np.intp)
+
+
+def _of_many(ends: Ends, judge: Judge) -> Indices:
+    """The people whose easiest end is of many things: directions may lead to an easier one."""
+    things = judge.feasible.take(ends.person).changes(ends.rows).sum(axis=1)
+    order = np.lexsort((ends.cost, ends.person))
+    first = order[np.diff(ends.person[order], prepend=-1) > 0]
+    return np.asarray(ends.person[first[things[first] >= MANY]])
 
 
 def _without(ends: Ends, judge: Judge) -> Indices:

@@ -90,7 +90,7 @@ def pared(person: Indices, rows: Floats, judge: Judge) -> Ends:
     distance for what it costs, the dearest first, and the easiest first.
     """
     own = judge.feasible.take(person)
-    effort = judge.cost.effort.of(own.start, rows)
+    effort = judge.cost.efforts(own, rows)
     waste = finish.waste(rows, own, judge.cost.weights, judge.scorer)
     cheap = np.where(effort > 0, 1 / np.where(effort > 0, effort, 1.0), 0.0)
     left = [finish.reset(rows, own, order, judge.scorer) for order in (waste, effort, cheap)]

@@ -68,7 +68,7 @@ class StEP(Method):
 
     planner: Planner
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # every setting has a name and a meaning of its own
         self,
         paths: int = 3,
         step_size: float = 1.0,

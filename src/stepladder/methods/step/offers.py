@@ -30,6 +30,9 @@ def offered(judge: Judge, found: Found, slots: int) -> Offers:
     """Up to `slots` ends for each person; tight or unsure ones only for people without others."""
     few = found.good.take(picked(found.good, judge, max(FEWEST, TIMES * slots)))
     few = sizes.eased(judge, few).first()
+    if judge.cost.kind == "distance":  # a little further the same way is nearer than another way
+        more = sizes.larger(judge, few)
+        few = few.plus(more.take(judge.sure(more.rows))).first()
     best = sizes.rounded(judge, few.take(picked(few, judge, slots)))
     # What is left over holds the next easiest, however like the others they are.
     good = _filled(best, few, slots)
@@ -41,11 +44,11 @@ def offered(judge: Judge, found: Found, slots: int) -> Offers:
         good = _filled(good, found.good, slots)
         # Better an easiest end that isn't round than a path that leads nowhere.
         good = _filled(good, found.good, slots, cheaper=True)
-    unsure = _surest(judge, _of_others(found.unsure, good, judge))
+    unsure = _surest(judge, _of_others(found.unsure, good, judge).first(), slots)
     both = good.plus(unsure)
     tight = _of_others(found.tight, both, judge).first()
     if judge.holds is not None:
-        tight = _surest(judge, tight)
+        tight = _surest(judge, tight, slots)
     tight = tight.take(picked(tight, judge, slots))
     ends = both.plus(tight)
     order = np.lexsort((ends.cost, ends.person))
@@ -59,13 +62,13 @@ def _of_others(ends: Ends, others: Ends, judge: Judge) -> Ends:
     return ends.take(_counts(others, judge)[ends.person] == 0)
 
 
-def _surest(judge: Judge, ends: Ends) -> Ends:
-    """Each person's end that holds most surely."""
+def _surest(judge: Judge, ends: Ends, count: int) -> Ends:
+    """So many of each person's ends that hold most surely."""
     if judge.successors is None or not len(ends):
         return ends
     order = np.lexsort((-judge.successors.surest(ends.rows), ends.person))
-    first = np.diff(ends.person[order], prepend=-1) > 0
-    return ends.take(order[first])
+    place = np.arange(len(order)) - np.searchsorted(ends.person[order], ends.person[order])
+    return ends.take(order[place < count])
 
 
 def _counts(ends: Ends, judge: Judge) -> Indices:
