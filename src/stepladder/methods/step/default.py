@@ -115,7 +115,7 @@ class Default(Planner):
         """The paths of n people to the clusters as directions lead there, before any choice."""
         found, k = to_clusters(question, reference, self._search), reference.slots
         trail = found.trail
-        some = found.targets.valid.any(axis=1)
+        some = np.asarray(found.targets.valid.any(axis=1))
         paths = [
             Path(
                 Outcome.REACHED if some[path] else Outcome.UNREACHABLE,

@@ -60,7 +60,7 @@ def offered(judge: Judge, found: Found, slots: int) -> Offers:
 
 def _of_note(judge: Judge, ends: Ends) -> Ends:
     """The ends without a change too small to notice; all of a person's where there's none."""
-    plain = ~judge.trifles(ends.person, ends.rows).any(axis=1)
+    plain = np.asarray(~judge.trifles(ends.person, ends.rows).any(axis=1))
     counts = _counts(ends.take(plain), judge)
     return ends.take(plain | (counts[ends.person] == 0))
 
