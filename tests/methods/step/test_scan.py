@@ -102,7 +102,8 @@ def single_changes(step: sl.StEP, person: pd.Series, says_yes) -> set[str]:
         rows[feature.name] = values
         rows.index = range(len(rows))
         rows = rows.astype(bank.TRAIN.dtypes)
-        own = sl.Feasible.of(step.space_, person[names].to_frame().T.astype(bank.TRAIN.dtypes))
+        today = person[names].to_frame().T.astype(bank.TRAIN.dtypes)
+        own = sl.Feasible.of(step.space_, today)
         far = (
             np.abs(values - person[feature.name]) > 0.05 * bank.TRAIN[feature.name].std(ddof=0)
             if feature.kind == "numeric"
@@ -110,7 +111,7 @@ def single_changes(step: sl.StEP, person: pd.Series, says_yes) -> set[str]:
         )
         for i in np.flatnonzero(says_yes(rows) & far):
             kept = own.check(rows.iloc[[i]]) == []
-            if kept and has_slack(bank.SCHEMA, says_yes, person, rows.iloc[i]):
+            if kept and has_slack(bank.SCHEMA, says_yes, today, rows.iloc[[i]]):
                 enough.add(feature.name)
                 break
     return enough
