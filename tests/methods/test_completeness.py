@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from tests.methods.cases import Case, cases
+from tests.methods.step.advice import has_slack
 
 import stepladder as sl
 from stepladder.methods.step import targets
@@ -80,6 +81,15 @@ def assert_every_row_is_true(case: Case, result: sl.Recourse, paths: Paths) -> N
         assert met[mine.stop - 1] == (end["outcome"] in ("reached", "already_positive"))
 
 
+def assert_ends_have_slack(case: Case, step: sl.StEP, result: sl.Recourse) -> None:
+    """But for those that are marked as tight; and none takes more steps than are allowed."""
+    ends = result.final[result.final["outcome"] == "reached"]
+    assert (ends["steps"] <= step.max_steps).all()
+    for i in np.flatnonzero(~ends["tight"]):
+        today, end = case.people.iloc[[ends["person"].iloc[i]]], ends.iloc[[i]]
+        assert has_slack(case.schema, case.met, today, end, step.slack), end.T
+
+
 def assert_nothing_is_asked_twice(case: Case, result: sl.Recourse, paths: Paths) -> None:
     """Each feature of a path goes one way only, a category changes once, no step is empty."""
     names = case.schema.names
@@ -138,6 +148,7 @@ def assert_promises_are_kept(case: Case, step: sl.StEP) -> None:
     paths = each_path(case, result)
     assert_every_row_is_true(case, result, paths)
     assert_nothing_is_asked_twice(case, result, paths)
+    assert_ends_have_slack(case, step, result)
     assert_complete(case, step, result)
 
 

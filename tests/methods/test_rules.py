@@ -266,7 +266,7 @@ def test_a_start_that_a_policy_would_mend_is_still_the_start():
         return np.ones(len(rows))
 
     goal = sl.Goal(policy=["a <= 2"])
-    step = sl.StEP(paths=1, step_size=9.0).fit(train, model, schema=schema, goal=goal)
+    step = sl.StEP(paths=1, step_size=9.0, slack=0).fit(train, model, schema=schema, goal=goal)
     result = step.recourse(pd.DataFrame({"a": [9], "b": [1]}))
     assert ends_of(result) == ["reached"]
     assert result.paths["a"].tolist() == [9, 2]

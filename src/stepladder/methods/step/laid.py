@@ -35,10 +35,13 @@ def laid(
 
     A path whose levels can't hop there by steps that keep the rules has one row only.
     """
-    steps = np.minimum(_steps(own.space, own.start, ends, step_size), max_steps)
-    trails = keeping(own, _ending_at(straight(own, ends, steps), ends))
+    trails = _together(own, ends, step_size, max_steps)
     scores = _scored(trails, scorer)
-    falling = [int(path) for path in np.flatnonzero([_fall(after) > FALL for after in scores])]
+
+    def fall(scores: Floats) -> float:
+        return _fall(scorer.goal.margin(scores))  # where a prediction has to fall, that's no fall
+
+    falling = [int(path) for path in np.flatnonzero([fall(after) > FALL for after in scores])]
     turned = _in_turn({path: own.take(slice(path, path + 1)) for path in falling}, ends, scorer)
     legs = {
         path: _legs(own.take(slice(path, path + 1)), corners, step_size, max_steps)
@@ -47,9 +50,28 @@ def laid(
     if legs:
         again = keeping(own.take(np.array(list(legs))), list(legs.values()))
         for path, rows, after in zip(legs, again, _scored(again, scorer), strict=True):
-            if len(rows) > 1 and _fall(after) < _fall(scores[path]):
+            if 1 < len(rows) <= max_steps + 1 and fall(after) < fall(scores[path]):
                 trails[path], scores[path] = rows, after
     return trails, scores
+
+
+def _together(own: Feasible, ends: Floats, step_size: float, max_steps: int) -> list[Floats]:
+    """For each of p ends its rows (steps + 1, features), all that changes advancing together.
+
+    Where hops come on top of the steps, numbers take longer ones for it.
+    """
+    steps = np.minimum(_steps(own.space, own.start, ends, step_size), max_steps)
+    trails = keeping(own, _ending_at(straight(own, ends, steps), ends))
+    while True:
+        over = np.array([len(rows) - 1 for rows in trails]) - max_steps
+        again = np.flatnonzero((over > 0) & (steps > 1))
+        if not len(again):
+            return trails
+        steps[again] = np.maximum(steps[again] - over[again], 1)
+        some, those = own.take(again), ends[again]
+        shorter = keeping(some, _ending_at(straight(some, those, steps[again]), those))
+        for path, rows in zip(again, shorter, strict=True):
+            trails[path] = rows
 
 
 def _steps(space: Space, start: Floats, ends: Floats, step_size: float) -> Counts:

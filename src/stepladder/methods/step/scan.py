@@ -27,6 +27,9 @@ VALUES, MORE = 20, 60
 CORE = (2.0, 98.0)
 """Between which percentiles they lie at first."""
 
+BETWEEN = (0.25, 0.75)
+"""How near a quantile may come to its neighbours, as parts of the way from one to the other."""
+
 FRONT = {2: 8, 3: 4}
 """How many values of each feature sets of so many are made of."""
 
@@ -79,10 +82,18 @@ def _spread(space: Space, f: int, known: Floats, count: int, *, core: bool) -> F
         return different
     low, high = np.percentile(known, CORE) if core else (different[0], different[-1])
     shares = np.linspace(0, 1, count // 2)
-    parts = [
-        np.quantile(some[(some >= low) & (some <= high)], shares) for some in (known, different)
-    ]
-    return np.unique(space.grid.column(f, np.concatenate(parts)))
+    inside = [np.sort(some[(some >= low) & (some <= high)]) for some in (known, different)]
+    values = np.concatenate([_between(some, shares) for some in inside])
+    return np.unique(space.grid.column(f, values))
+
+
+def _between(known: Floats, shares: Floats) -> Floats:
+    """Quantiles of sorted values, each well between two neighbours: so none is one of them."""
+    if len(known) < 2:
+        return known
+    place = shares * (len(known) - 1)
+    below = np.minimum(place.astype(np.intp), len(known) - 2)
+    return known[below] + np.clip(place - below, *BETWEEN) * (known[below + 1] - known[below])
 
 
 # ---- single changes ---------------------------------------------------------------------------
