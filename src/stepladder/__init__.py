@@ -1,8 +1,8 @@
 """Stepladder: a few concrete, different, step-by-step routes to a yes.
 
 The way in for a reader is the way the data goes: here → `methods/step/method.py` →
-`methods/base.py` → `methods/step/default.py` → `gathered.py` → `led.py` → `search.py` → `centres` in
-`kernels/direction.py`.
+`methods/base.py` → `methods/step/default.py` → `gathered.py` → `led.py` → `search.py` → `centres`
+in `kernels/direction.py`.
 """
 
 from stepladder.errors import BudgetError, StepladderError

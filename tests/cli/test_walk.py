@@ -446,11 +446,11 @@ def test_what_is_hard_is_told_shown_and_kept(folder):
     lines = "hard income 9\nhard total debt 2 times\noffers\nhistory\nhard income 1\noffers\n"
     shown = told(lines, save="walk.json")
     assert shown.exit_code == 0, shown.output
-    assert "Income is 9 times as hard as usual.\n" in shown.stdout
+    assert "Changing income is 9 times as hard as usual.\n" in shown.stdout
     assert "  income      $4,000 (9 times as hard as usual)\n" in shown.stdout
     assert "  total debt  19.5 (2 times as hard as usual)\n" in shown.stdout
-    assert "  2. income is 9 times as hard as usual (score under 1%)\n" in shown.stdout
-    assert "Income is as hard as usual.\n" in shown.stdout
+    assert "  2. changing income is 9 times as hard as usual (score under 1%)\n" in shown.stdout
+    assert "Changing income is as hard as usual.\n" in shown.stdout
     assert [(e["feature"], e["times"]) for e in kept()[1:]] == [
         *(("income", 9.0), ("debt", 2.0), ("income", 1.0)),
     ]
@@ -477,6 +477,7 @@ def test_nothing_runs_out_of_a_narrow_terminal(folder, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     said = told("help\nlimit income $5,000 $40,000\noffers\nlock debt\nwhy\n").stdout
     assert "limit income $4,000 -" in said
+    assert "\n  lock income\n              that can't change" in said
     assert max(map(len, said.splitlines())) <= columns
     assert "…" not in said
 

@@ -19,20 +19,15 @@ from tests.methods.cases import Case, cases
 import stepladder as sl
 from stepladder.methods.step import targets
 
-AMPLE = 3000
-"""Steps enough for anything these cases hold."""
-
 
 @st.composite
-def methods(
-    draw: st.DrawFn, most_paths: int, max_changes: int | None = None, steps: int = AMPLE
-) -> sl.StEP:
+def methods(draw: st.DrawFn, most_paths: int, max_changes: int | None = None) -> sl.StEP:
     """Any setting of the default method."""
     weights = {"f0": draw(st.sampled_from([0.2, 5.0]))}
     return sl.StEP(
         paths=draw(st.integers(1, min(4, most_paths))),
         step_size=draw(st.sampled_from([0.2, 1.0, 1.0, 4.0])),
-        max_steps=steps,
+        max_steps=draw(st.sampled_from([1, 5, 3000])),
         alpha=draw(
             st.sampled_from(
                 [sl.Volcano(2, 0.5), sl.Volcano(2, 0.5), sl.Sloped(1.5), sl.Power(2), sl.Unit()]
@@ -42,6 +37,8 @@ def methods(
         random_state=draw(st.integers(0, 3)),
         distance=draw(st.sampled_from(["euclidean", "euclidean", "mahalanobis", weights])),
         max_changes=max_changes,
+        cost=draw(st.sampled_from(["effort", "effort", "distance"])),
+        slack=draw(st.sampled_from([0.0, 0.1])),
     )
 
 
@@ -81,7 +78,6 @@ def assert_every_row_is_true(case: Case, result: sl.Recourse, paths: Paths) -> N
         end = ends.loc[person, path]
         assert end["score"] == result.paths["score"][mine.stop - 1]
         assert met[mine.stop - 1] == (end["outcome"] in ("reached", "already_positive"))
-        assert not met[mine][:-1].any()  # nobody is sent on from a row that would do
 
 
 def assert_nothing_is_asked_twice(case: Case, result: sl.Recourse, paths: Paths) -> None:
@@ -109,12 +105,10 @@ def assert_complete(case: Case, step: sl.StEP, result: sl.Recourse) -> None:
             assert set(outcomes) == {sl.Outcome.ALREADY_POSITIVE}
             continue
         reachable = case.reachable(person)
-        for path in set(step.reference_.clusters[reachable]):
-            assert outcomes[path] is sl.Outcome.REACHED, result.routes[person][path].reason
         if reachable.any():
             assert status["outcome"][person] == "reached"
-            if len(reachable) <= targets.ENOUGH:
-                # A path with nothing of its own gets some of another's, while there are two left.
+            if step.slack == 0 and len(reachable) <= targets.ENOUGH:
+                # Any of them would do for a path that is left over.
                 different = case.projected(person, case.positives)[reachable].drop_duplicates()
                 assert outcomes.count(sl.Outcome.REACHED) >= min(len(outcomes), len(different))
         elif status["outcome"][person] != "reached":  # not even by mixing what positives have

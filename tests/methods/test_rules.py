@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.methods.cases import Case, differ
 from tests.methods.ruled import ruled_cases
-from tests.methods.test_completeness import AMPLE, Paths, each_path, methods
+from tests.methods.test_completeness import Paths, each_path, methods
 
 import stepladder as sl
 from stepladder.errors import TableWarning
@@ -79,7 +79,6 @@ def assert_scores_and_ends_are_true(case: Case, result: sl.Recourse, paths: Path
         )
         yes = case.met(own) & case.passes(own, case.today(person, len(own)))
         assert yes[-1] == (end["outcome"] in ("reached", "already_positive")), end
-        assert not yes[:-1].any()
         assert end["steps"] == len(own) - 1
         assert end["score"] == result.paths["score"].iloc[mine.stop - 1]
         assert end["months"] == case.months(person, own.tail(1))[0]
@@ -131,7 +130,7 @@ def assert_nothing_is_undone(case: Case, result: sl.Recourse, paths: Paths) -> N
 
 
 def assert_complete(case: Case, step: sl.StEP, result: sl.Recourse) -> None:
-    """Whoever has a reachable positive gets there, on the path of each cluster that has one."""
+    """Whoever has a reachable positive gets there, and whoever hasn't is told why."""
     status = result.status
     for person in range(len(case.people)):
         outcomes = [path.outcome.value for path in result.routes[person]]
@@ -144,8 +143,6 @@ def assert_complete(case: Case, step: sl.StEP, result: sl.Recourse) -> None:
             continue
         assert not set(outcomes) & {*UNASKED, "already_positive"}
         reachable = case.reachable(person)
-        for path in set(step.reference_.clusters[reachable]):
-            assert outcomes[path] == "reached", result.routes[person][path].reason
         if reachable.any():
             assert status["outcome"][person] == "reached"
         elif status["outcome"][person] == "unreachable":
@@ -203,11 +200,11 @@ def assert_nobody_else_matters(case: Case, step: sl.StEP) -> None:
         pd.testing.assert_frame_equal(alone.reset_index(drop=True), mine, rtol=1e-9, atol=1e-9)
 
 
-def drawn(data: st.DataObject, steps: int = AMPLE) -> tuple[Case, sl.StEP]:
+def drawn(data: st.DataObject) -> tuple[Case, sl.StEP]:
     case = data.draw(ruled_cases())
     count = len(case.positives)
     assume(count > 0)
-    return case, data.draw(methods(count, case.max_changes, steps))
+    return case, data.draw(methods(count, case.max_changes))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -220,13 +217,6 @@ def test_rules_are_kept_and_everyone_who_can_get_there_does(data):
 @given(st.data())
 def test_the_screening_in_blocks_misses_nobody(data):
     assert_promises_are_kept_in_small_blocks(*drawn(data))
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_a_path_that_is_cut_short_keeps_the_rules_too(data):
-    case, step = drawn(data, data.draw(st.integers(1, 3)))
-    assert_what_is_returned_is_true(case, asked(case, fitted(case, step)))
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -301,20 +291,6 @@ def test_time_takes_nobody_beyond_the_bounds():
         pd.DataFrame({"age": 67.0, "a": [3.0]})
     )
     assert [violation.rule for violation in beyond] == ["must lie within 18 and 65"]
-
-
-def test_a_path_cut_short_that_comes_by_a_yes_has_reached_the_goal():
-    schema = sl.Schema([sl.Numeric("a", at_once=True), sl.Numeric("b")])
-    train = pd.DataFrame({"a": [0.0, 10.0, -10.0], "b": [0.0, 10.0, -10.0]})
-
-    def model(rows: pd.DataFrame) -> np.ndarray:
-        far = (rows["a"] == 10) & (rows["b"] == 10)
-        return (far | ((rows["a"] > 4) & (rows["b"] < 3))).to_numpy(dtype=float)
-
-    step = sl.StEP(paths=1, step_size=0.3, max_steps=4).fit(train, model, schema=schema)
-    result = step.recourse(train.head(1))
-    last = result.paths[["a", "b"]].tail(1)
-    assert bool(model(last)[0]) == (ends_of(result) == ["reached"])
 
 
 def test_how_many_things_may_change_is_counted_from_where_each_person_stands():

@@ -30,6 +30,7 @@ from stepladder.result.provenance import data_hash, model_hash, schema_hash
 from stepladder.view import page
 from stepladder.view.plots.asked import asked_for
 from stepladder.view.plots.routes import route_title
+from stepladder.view.plots.style import DARK, PAPER
 from stepladder.view.report import compared, report, write
 from stepladder.view.report.everyone import ROUTES
 from stepladder.view.report.examples import chosen
@@ -544,38 +545,67 @@ def test_a_wrong_name_is_answered_in_a_sentence(tmp_path: Path, name: str):
 
 # ---- as it's seen -----------------------------------------------------------------------------
 
+chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium isn't installed")
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium isn't installed")
-@pytest.mark.parametrize("width", [320, 1200])
-def test_nothing_sticks_out_of_the_window(tmp_path: Path, html: str, width: int):
-    probe = (
-        "<script>addEventListener('load', () => document.title = "
-        "document.documentElement.scrollWidth)</script>"
-    )
-    policy = re.compile(r"<meta http-equiv=[^>]*>")  # which would stop the probe
-    write(policy.sub("", html) + probe, tmp_path / "inner.html")
+
+def seen(folder: Path, html: str, probe: str, width: int, *settings: str) -> str:
+    """What a script says of a page in a window of some width."""
+    script = f"<script>addEventListener('load', () => document.title = {probe})</script>"
+    policy = re.compile(r"<meta http-equiv=[^>]*>")  # which would stop the script
+    write(policy.sub("", html) + script, folder / "inner.html")
     frame = f"<iframe src=inner.html style='width:{width}px;height:900px;border:0'></iframe>"
     reading = (
         "<script>addEventListener('load', () => document.title = "
         "document.querySelector('iframe').contentDocument.title)</script>"
     )
-    write(f"<!DOCTYPE html><title></title>{frame}{reading}", tmp_path / "outer.html")
+    scheme = "<meta name=color-scheme content='light dark'>"
+    write(f"<!DOCTYPE html>{scheme}<title></title>{frame}{reading}", folder / "outer.html")
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
-    command += [
-        "--hide-scrollbars",
-        "--allow-file-access-from-files",
-        f"--user-data-dir={tmp_path / 'profile'}",
-    ]
+    command += ["--hide-scrollbars", "--allow-file-access-from-files", *settings]
     done = subprocess.run(
-        [*command, (tmp_path / "outer.html").as_uri()],
+        [*command, f"--user-data-dir={folder / 'profile'}", (folder / "outer.html").as_uri()],
         capture_output=True,
         text=True,
         timeout=120,
         check=True,
     )
-    found = re.search(r"<title>(\d+)</title>", done.stdout)
+    found = re.search(r"<title>(.*?)</title>", done.stdout)
     assert found is not None
-    assert int(found[1]) == width
+    return unescape(found[1])
+
+
+@chromium
+@pytest.mark.parametrize("width", [320, 1200])
+def test_nothing_sticks_out_of_the_window(tmp_path: Path, html: str, width: int):
+    assert seen(tmp_path, html, "document.documentElement.scrollWidth", width) == str(width)
+
+
+@chromium
+@pytest.mark.parametrize(("scheme", "paper"), [(0, DARK[PAPER]), (1, PAPER)])
+def test_a_page_is_as_dark_as_its_reader_likes_and_so_are_its_pictures(
+    tmp_path: Path, html: str, scheme: int, paper: str
+):
+    """A picture's corner has the colour of the page."""
+    probe = """(() => {
+        const canvas = document.createElement('canvas'), image = document.querySelector('img');
+        const pen = canvas.getContext('2d');
+        pen.drawImage(image, 0, 0);
+        const corner = [...pen.getImageData(2, 2, 1, 1).data].slice(0, 3).join(', ');
+        return `${getComputedStyle(document.body).backgroundColor} rgb(${corner})`;
+    })()"""
+    colour = f"rgb({', '.join(str(int(paper[i : i + 2], 16)) for i in (1, 3, 5))})"
+    setting = f"--blink-settings=preferredColorScheme={scheme}"
+    assert seen(tmp_path, html, probe, 900, setting) == f"{colour} {colour}"
+
+
+def test_paper_is_white_numbered_and_has_a_page_for_each_person(html):
+    style = html.split("<style>")[1].split("</style>")[0]
+    dark = [part for part in style.split("@media") if "prefers-color-scheme: dark" in part]
+    assert dark
+    assert all(part.lstrip().startswith("screen and") for part in dark)
+    printed = style.split("@media print")[1]
+    assert "counter(page)" in printed
+    assert re.search(r"\.person \+ \.person \{ break-before: page; \}", printed)
 
 
 def test_the_rules_of_a_schema_are_told_in_words():

@@ -278,10 +278,9 @@ class Session:
 
     @staticmethod
     def weighed(feature: Feature, times: float) -> str:
-        """'income is 3 times as hard as usual', or that it's as hard as ever."""
-        if times == 1:
-            return f"{feature.label} is as hard as usual"
-        return f"{feature.label} is {exact(times)} times as hard as usual"
+        """'changing income is 3 times as hard as usual', or no longer."""
+        hard = "as hard" if times == 1 else f"{exact(times)} times as hard"
+        return f"changing {feature.label} is {hard} as usual"
 
     @staticmethod
     def limited(feature: Feature, low: Any, high: Any) -> str:
@@ -308,7 +307,7 @@ class Session:
             examples = {"example": example, "signs": signs, "label": label, "limit": limit}
             said = f"  {command.format(**examples)}"
             lead = f"{said:<{INDENT}}"
-            if len(lead) > INDENT or lead.endswith(said[-1]):
+            if len(said) > INDENT - 2:
                 typer.echo(said)
                 lead = " " * INDENT
             say(meaning.format(**examples), lead)

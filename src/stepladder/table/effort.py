@@ -34,6 +34,8 @@ class Effort:
     spread: Floats
     """(features,) the spread of ordered features; NaN for others"""
     difficulty: Floats
+    ends: tuple[Floats, Floats]
+    """(features,) the least and the most that is known of each number; infinite where nothing is"""
 
     @classmethod
     def learned(cls, space: Space, values: Floats) -> Effort:
@@ -49,7 +51,11 @@ class Effort:
             where = space.slices[feature.name].start
             spread[f] = (high - low) or 4 * space.scale[where]
             sorted_values.append(known)
-        return cls(space, tuple(sorted_values), spread, _difficulty(space))
+        ends = (
+            np.array([-np.inf if known is None else known[0] for known in sorted_values]),
+            np.array([np.inf if known is None else known[-1] for known in sorted_values]),
+        )
+        return cls(space, tuple(sorted_values), spread, _difficulty(space), ends)
 
     @classmethod
     def declared(cls, space: Space) -> Effort:
@@ -58,7 +64,8 @@ class Effort:
         for f, feature in enumerate(space.schema.features):
             if feature.chosen and feature.ordered:
                 spread[f] = 4 * space.scale[space.slices[feature.name].start]
-        return cls(space, (None,) * len(space.schema), spread, _difficulty(space))
+        open_ends = np.full(len(space.schema), -np.inf), np.full(len(space.schema), np.inf)
+        return cls(space, (None,) * len(space.schema), spread, _difficulty(space), open_ends)
 
     def of(self, start: Floats, rows: Floats, difficulty: Floats | None = None) -> Floats:
         """(n, features) what getting from one row to another asks, feature by feature.

@@ -510,8 +510,6 @@ def test_what_is_no_budget_is_refused():
         sl.PayOnce(budget(), centres=0)
     with pytest.raises(ParameterError, match=r"centres must be a frame .* no column 'debt'"):
         fitted(sl.PayPerDirection(budget(), centres=CENTRES.drop(columns="debt")))
-    with pytest.raises(ParameterError, match="latent=False"):
-        sl.StEP(privacy=sl.PayPerDirection(budget()), options=sl.Options(latent=False))
     assert sl.PayPerDirection(money := budget(), steps=np.int64(5)) == sl.PayPerDirection(money, 5)
 
 
@@ -740,8 +738,6 @@ def test_a_resumed_paid_walk_knows_why_it_has_no_offers():
 
 def test_the_settings_say_what_is_done():
     step = sl.StEP(privacy=sl.PayPerDirection(budget(), centres=CENTRES))
-    off = {name for name in ("sharpen", "refine", "replace") if not step.settings[name]}
-    assert off == {"sharpen", "refine", "replace"}
     assert step.settings["clusterer"] == "public centres"
 
 

@@ -137,9 +137,9 @@ def test_the_nearest_end_is_about_as_near_as_can_be(plane):
     asking = rows[model(rows) < 0.3]
     missing = 3 - 2 * asking["a"] - 0.5 * asking["b"]
     least = missing / np.linalg.norm(np.array([2, 0.5]) * space.scale)
-    refined = distances(plane)
-    assert refined.mean() <= 1.05 * least.mean()
-    assert refined.mean() < distances(plane, options=sl.Options(refine=False)).mean()
+    by_distance = distances(plane, cost="distance", slack=0)
+    assert by_distance.mean() <= 1.05 * least.mean()
+    assert by_distance.mean() < distances(plane, slack=0).mean()
 
 
 @pytest.mark.parametrize("distance", ["euclidean", {"a": 5.0}])

@@ -24,9 +24,6 @@ def found(
     positives: list[list[float]],
     clusters: list[int],
     judge,
-    *,
-    ask: bool = True,
-    patient: bool = True,
 ) -> Targets:
     """The targets of someone at (0, 0), for each of two paths."""
     values = np.array(positives, dtype=float)
@@ -42,7 +39,7 @@ def found(
     scorer = Scorer(lambda rows: np.where(judge(rows), 0.9, 0.1), SPACE, sl.Goal())
     feasible = Feasible.around(SPACE, np.zeros((1, 2)))
     pace = Pace(1, progress=False, time_budget=None)
-    return reachable(feasible, reference, scorer, pace, ask=ask, patient=patient)
+    return reachable(feasible, reference, scorer, pace)
 
 
 def rows(targets: Targets, path: int) -> list[list[float]]:
@@ -61,12 +58,6 @@ def test_a_positive_that_is_none_once_projected_is_no_target():
     assert rows(targets, 1) == [[2, 1]]
 
 
-def test_without_asking_every_projected_positive_is_a_target():
-    targets = found([[3, -2], [2, 1]], [0, 1], lambda rows: rows["a"] > 99, ask=False)
-    assert rows(targets, 0) == [[3, 0]]
-    assert rows(targets, 1) == [[2, 1]]
-
-
 def test_the_nearest_come_first():
     targets = found([[9, 0], [2, 0], [5, 0], [4, 0]], [0, 0, 0, 1], lambda rows: rows["a"] > 1)
     assert rows(targets, 0) == [[2, 0], [5, 0], [9, 0]]
@@ -80,19 +71,14 @@ def test_a_positive_in_no_cluster_is_the_last_resort():
     assert rows(found([[3, 0], [9.5, 0]], [0, -1], judge), 0) == [[9.5, 0]]
 
 
-@pytest.mark.parametrize(
-    ("accepted", "patient", "expected"),
-    [(12, False, [[12, 0]]), (17, False, []), (17, True, [[17, 0]])],
-)
+@pytest.mark.parametrize(("accepted", "expected"), [(12, [[12, 0]]), (17, [])])
 def test_a_cluster_is_given_up_only_after_many_were_asked_about_in_vain(
-    accepted, patient, expected, monkeypatch
+    accepted, expected, monkeypatch
 ):
     for name, value in {"FIRST": 2, "GROWTH": 2, "PATIENCE": 4}.items():
         monkeypatch.setattr(screening, name, value)
     positives = [[2, 0], [3, 0], *([a, 0] for a in range(10, 20))]
-    targets = found(
-        positives, [0, 0] + [1] * 10, lambda rows: rows["a"].isin([2, 3, accepted]), patient=patient
-    )
+    targets = found(positives, [0, 0] + [1] * 10, lambda rows: rows["a"].isin([2, 3, accepted]))
     assert rows(targets, 0) == [[2, 0], [3, 0]]
     assert rows(targets, 1) == expected
 
@@ -127,7 +113,7 @@ def test_which_positives_are_the_nearest_does_not_depend_on_who_else_asks():
 
     def asked(people: Feasible) -> Targets:
         pace = Pace(1, progress=False, time_budget=None)
-        return reachable(people, step.reference_, step.scorer_, pace, ask=True, patient=False)
+        return reachable(people, step.reference_, step.scorer_, pace)
 
     together = asked(feasible)
     for i in range(len(feasible)):

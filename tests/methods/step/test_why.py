@@ -432,13 +432,6 @@ def test_who_has_a_route_or_needs_none_is_told_so():
     assert str(why_not(step, bank.REJECTED.iloc[0])) == "There is a route already."
 
 
-def test_a_route_that_only_takes_more_steps_is_no_matter_of_rules():
-    step = bank.fitted(step_size=0.01, max_steps=1)
-    answer = why_not(step, bank.REJECTED.iloc[0])
-    assert answer.openings == ()
-    assert answer.reason.startswith("No route was found within the steps allowed; the best one")
-
-
 def test_rows_that_only_rounding_spoils_are_no_matter_of_rules():
     schema = sl.Schema([sl.Numeric("a", integer=True)])
     train = pd.DataFrame({"a": [0.0, 1.0, 2.5]})

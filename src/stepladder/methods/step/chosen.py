@@ -13,13 +13,21 @@ from stepladder.table.space import Floats, Mask
 APART = 2.0
 """Within how many times the least cost an end that shares no feature goes before cheaper ones."""
 
-NEAR = 1.5
-"""The same of any end that really differs, where the cost is a distance."""
+NEAR = {"effort": 3.0, "distance": 1.5}
+"""The same of any end that really differs, and of the one of fewest things, by the kind of cost."""
+
+LITTLE = 3.0
+"""An effort that's worth it for an end that really differs, whatever the least is."""
 
 
 def picked(ends: Ends, judge: Judge, count: int) -> Indices:
     """Up to so many of each person's ends, in the order of their cost within each person."""
-    own, levels = judge.feasible.take(ends.person), levels_of(judge.space)
+    own, levels, kind = judge.feasible.take(ends.person), levels_of(judge.space), judge.cost.kind
+
+    def most(least: float) -> float:
+        times = NEAR["distance" if kind == "distance" else "effort"] * least
+        return max(times, LITTLE) if kind == "effort" else times
+
     sets, moved = own.changes(ends.rows), amounts(judge.space, own.start, ends.rows)
     order = np.lexsort((ends.cost, ends.person))
     bounds = np.searchsorted(ends.person[order], np.arange(len(judge.feasible) + 1))
@@ -27,21 +35,29 @@ def picked(ends: Ends, judge: Judge, count: int) -> Indices:
     for low, high in pairwise(bounds):
         mine = order[low:high]
         if len(mine):
-            about = ends.cost[mine], sets[mine], moved[mine], levels
-            found.append(mine[choose(*about, count, by_sets=judge.cost.kind != "distance")])
+            cost = ends.cost[mine]
+            about = cost, cost <= most(cost[0]), sets[mine], moved[mine], levels
+            found.append(mine[choose(*about, count, by_sets=kind != "distance")])
     return np.concatenate(found)
 
 
 def choose(
-    cost: Floats, sets: Mask, amounts: Floats, levels: Mask, count: int, *, by_sets: bool
+    cost: Floats,
+    near: Mask,
+    sets: Mask,
+    amounts: Floats,
+    levels: Mask,
+    count: int,
+    *,
+    by_sets: bool,
 ) -> Indices:
     """Up to so many of one person's e ends, the cheapest first; what hardly differs fills up.
 
+    near     (e,) which don't cost too much to be offered for being different
     sets     (e, features) what each changes, and by how much: `amounts`
     levels   (features,) which are categories
     by_sets  whether other features count for more than cost: the end of fewest things is among
-             them, and one that shares no feature with it, if there is one; else ends have to be
-             near to go before nearer ones
+             them, and one that shares no feature with it, if there is one
     """
     things, chosen = sets.sum(axis=1), [0]
     apart, other = np.ones(len(cost), dtype=bool), np.ones(len(cost), dtype=bool)
@@ -53,7 +69,7 @@ def choose(
         other &= differ(sets, sets[end], amounts, amounts[end], levels)
 
     mark(0)
-    fewest = int(np.lexsort((cost, things))[0])
+    fewest = int(np.lexsort((cost, things, ~near))[0])
     strangers = ~(sets & sets[[0, fewest]].any(axis=0)).any(axis=1) & (cost <= APART * cost[0])
     for wanted in (fewest if things[fewest] < things[0] else 0, int(strangers.argmax())):
         if by_sets and wanted not in chosen and len(chosen) < count:
@@ -62,8 +78,7 @@ def choose(
     while len(chosen) < min(count, len(cost)):
         left = np.ones(len(cost), dtype=bool)
         left[chosen] = False
-        near = by_sets | (cost <= NEAR * cost[0])
-        better = (left & apart & by_sets, left & other & near, left)
+        better = (left & apart & near & by_sets, left & other & near, left)
         chosen.append(int(next(mask for mask in better if mask.any()).argmax()))
         mark(chosen[-1])
     return np.array(sorted(chosen), dtype=np.intp)

@@ -24,6 +24,7 @@ from stepladder.methods.step.cost import Cost
 from stepladder.methods.step.gathered import gathered
 from stepladder.methods.step.judge import Judge
 from stepladder.methods.step.laid import laid
+from stepladder.methods.step.led import to_clusters
 from stepladder.methods.step.mixed import declared
 from stepladder.methods.step.offers import Offers, offered
 from stepladder.methods.step.planner import Planner
@@ -98,8 +99,7 @@ class Default(Planner):
         judge = Judge(
             question.feasible, question.scorer, advice.cost, of.slack, of.holds, question.successors
         )
-        search = Search(of.alpha, of.step_size, of.max_steps)
-        found = gathered(judge, question, reference, search)
+        found = gathered(judge, question, reference, self._search)
         offers = offered(judge, found, reference.slots)
         paths = self._laid(judge, offers)
         without = np.flatnonzero([not mine for mine in paths])
@@ -110,6 +110,28 @@ class Default(Planner):
             none = standing(judge.space, start, score, Outcome.UNREACHABLE, why)
             paths[person] = mine + [none] * (reference.slots - len(mine))
         return paths
+
+    def to_clusters(self, question: Question, reference: Reference) -> list[list[Path]]:
+        """The paths of n people to the clusters as directions lead there, before any choice."""
+        found, k = to_clusters(question, reference, self._search), reference.slots
+        trail = found.trail
+        some = np.asarray(found.targets.valid.any(axis=1))
+        paths = [
+            Path(
+                Outcome.REACHED if some[path] else Outcome.UNREACHABLE,
+                "",
+                rows,
+                question.scorer.space.to_points(rows),
+                scores,
+            )
+            for path, (rows, scores) in enumerate(zip(trail.values, trail.scores, strict=True))
+        ]
+        return [paths[at : at + k] for at in range(0, len(paths), k)]
+
+    @property
+    def _search(self) -> Search:
+        of = self.parameters
+        return Search(of.alpha, of.step_size, of.max_steps)
 
     def _laid(self, judge: Judge, offers: Offers) -> list[list[Path]]:
         """The paths of n people to what they're offered, the easiest first."""

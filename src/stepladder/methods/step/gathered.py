@@ -161,7 +161,7 @@ class Gathering:
         return self._asked(replace(ends, beyond=ends.beyond + beyond).of(people))
 
     def led_nearby(self, aims: list[float]) -> Found:
-        """What directions lead everybody to, aiming further in for people for whom it doesn't hold."""
+        """What directions lead everybody to, aiming further in where nothing holds."""
         found, left = self.nothing(), np.arange(len(self.judge.feasible))
         for beyond in aims:
             if len(left):
@@ -227,7 +227,7 @@ def _of_many(ends: Ends, judge: Judge) -> Indices:
     things = judge.feasible.take(ends.person).changes(ends.rows).sum(axis=1)
     order = np.lexsort((ends.cost, ends.person))
     first = order[np.diff(ends.person[order], prepend=-1) > 0]
-    return ends.person[first[things[first] >= MANY]]
+    return np.asarray(ends.person[first[things[first] >= MANY]])
 
 
 def _without(ends: Ends, judge: Judge) -> Indices:

@@ -7,6 +7,7 @@ alone and all together: what follows from them is worked out anew, and levels ar
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -98,15 +99,7 @@ class Judge:
 
     def calm(self, person: Indices, rows: Floats) -> Mask:
         """(c,) which rows that get a yes still get one where they fall short."""
-        calm = np.ones(len(rows), dtype=bool)
-        if self.slack > 0 and len(rows):
-            own = self.feasible.take(person)
-            which, tried = _short(own, rows, self.slack)
-            own = own.take(which)
-            yes = own.workable(tried) & own.passes(tried)
-            yes[yes] = self.scorer.met(self.scorer.score(tried[yes]))
-            np.logical_and.at(calm, which, yes)
-        return calm
+        return calm(self.feasible.take(person), rows, self.slack, self.scorer)
 
     def yes(self, person: Indices, rows: Floats) -> tuple[Mask, Floats]:
         """(c,) which settled rows get a yes with slack that holds, and how far past the goal."""
@@ -126,15 +119,36 @@ class Judge:
         """(c, features) which numbers move by less than a person would notice."""
         own = self.feasible.take(person)
         moved = np.abs(rows - own.start)
-        return np.asarray(own.changes(rows) & (moved < noticed(self.space) * (1 - 1e-9)))
+        return np.asarray(own.changes(rows) & (moved < self.noticed * (1 - 1e-9)))
+
+    @cached_property
+    def noticed(self) -> Floats:
+        """(features,) the least change that somebody would notice; 0 for a level.
+
+        Where outliers make the standard deviation large, a quarter of the spread stands for it.
+        """
+        space, least = self.space, np.zeros(len(self.space.schema))
+        for f in np.flatnonzero(numbers(space)):
+            usual = space.scale[space.slices[space.schema.names[f]].start]
+            least[f] = NOTICED * min(usual, self.cost.effort.spread[f] / 4)
+        return least
+
+    def within(self, own: Feasible, rows: Floats) -> Floats:
+        """Rows in which no number goes further than reference rows, or the person, have it."""
+        low, high = self.cost.effort.ends
+        return np.clip(rows, np.fmin(own.start, low), np.fmax(own.start, high))
 
 
-def noticed(space: Space) -> Floats:
-    """(features,) the least change that somebody would notice; 0 for a level."""
-    least = np.zeros(len(space.schema))
-    for f in np.flatnonzero(numbers(space)):
-        least[f] = NOTICED * space.scale[space.slices[space.schema.names[f]].start]
-    return least
+def calm(own: Feasible, rows: Floats, slack: float, scorer: Scorer) -> Mask:
+    """(c,) which rows that get a yes still get one where their numbers fall short by the slack."""
+    found = np.ones(len(rows), dtype=bool)
+    if slack > 0 and len(rows):
+        which, tried = _short(own, rows, slack)
+        own = own.take(which)
+        yes = own.workable(tried) & own.passes(tried)
+        yes[yes] = scorer.met(scorer.score(tried[yes]))
+        np.logical_and.at(found, which, yes)
+    return found
 
 
 def numbers(space: Space) -> Mask:

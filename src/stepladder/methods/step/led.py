@@ -39,18 +39,24 @@ class Led:
     trail: Trail
     slots: int
 
-    @property
-    def lost(self) -> Indices:
-        """The people who could become no positive."""
-        return np.flatnonzero(
-            ~self.targets.valid.reshape(-1, self.slots * self.targets.valid.shape[1]).any(axis=1)
-        )
-
 
 def led(question: Question, people: Indices, reference: Reference, search: Search) -> Led:
     """Where the directions of some people lead."""
+    feasible = question.feasible.take(people)
+    return _followed(question, people, reference, search, _targets(feasible, question, reference))
+
+
+def to_clusters(question: Question, reference: Reference, search: Search) -> Led:
+    """Where everybody's directions to each cluster lead: nothing is shared, or put together."""
+    people, pace = np.arange(len(question.feasible)), question.pace
+    targets = reachable(question.feasible, reference, question.scorer, pace)
+    return _followed(question, people, reference, search, targets)
+
+
+def _followed(
+    question: Question, people: Indices, reference: Reference, search: Search, targets: Targets
+) -> Led:
     feasible, k = question.feasible.take(people), reference.slots
-    targets = _targets(feasible, question, reference)
     each = feasible.take(np.repeat(np.arange(len(people)), k))
     scores = np.repeat(question.scores[people], k)
     trail = search.follow(each, scores, targets, reference, question.scorer, question.pace)

@@ -28,8 +28,12 @@ class Offers:
 
 def offered(judge: Judge, found: Found, slots: int) -> Offers:
     """Up to `slots` ends for each person; tight or unsure ones only for people without others."""
-    few = found.good.take(picked(found.good, judge, max(FEWEST, TIMES * slots)))
+    worth_it = _of_note(judge, found.good)
+    few = worth_it.take(picked(worth_it, judge, max(FEWEST, TIMES * slots)))
     few = sizes.eased(judge, few).first()
+    if judge.cost.kind == "distance":  # a little further the same way is nearer than another way
+        more = sizes.larger(judge, few)
+        few = few.plus(more.take(judge.sure(more.rows))).first()
     best = sizes.rounded(judge, few.take(picked(few, judge, slots)))
     # What is left over holds the next easiest, however like the others they are.
     good = _filled(best, few, slots)
@@ -39,6 +43,8 @@ def offered(judge: Judge, found: Found, slots: int) -> Offers:
         more = sizes.larger(judge, good.take(np.isin(good.person, lacking)))
         good = _filled(good, more.take(judge.sure(more.rows)), slots)
         good = _filled(good, found.good, slots)
+        # Better an easiest end that isn't round than a path that leads nowhere.
+        good = _filled(good, found.good, slots, cheaper=True)
     unsure = _surest(judge, _of_others(found.unsure, good, judge).first(), slots)
     both = good.plus(unsure)
     tight = _of_others(found.tight, both, judge).first()
@@ -50,6 +56,13 @@ def offered(judge: Judge, found: Found, slots: int) -> Offers:
     kind = np.repeat([0, 1, 2], [len(good), len(unsure), len(tight)])[order]
     doubtful = (kind == 1) | ((kind == 2) & (judge.holds is not None))
     return Offers(ends.take(order), kind == 2, doubtful)
+
+
+def _of_note(judge: Judge, ends: Ends) -> Ends:
+    """The ends without a change too small to notice; all of a person's where there's none."""
+    plain = np.asarray(~judge.trifles(ends.person, ends.rows).any(axis=1))
+    counts = _counts(ends.take(plain), judge)
+    return ends.take(plain | (counts[ends.person] == 0))
 
 
 def _of_others(ends: Ends, others: Ends, judge: Judge) -> Ends:
@@ -71,12 +84,17 @@ def _counts(ends: Ends, judge: Judge) -> Indices:
     return np.bincount(ends.person, minlength=len(judge.feasible))
 
 
-def _filled(ends: Ends, more: Ends, count: int) -> Ends:
-    """Each person's ends, and the cheapest of `more` that cost no less, up to so many."""
+def _filled(ends: Ends, more: Ends, count: int, *, cheaper: bool = False) -> Ends:
+    """Each person's ends, and the cheapest of `more`, up to so many.
+
+    Unless `cheaper` ones will do, these cost no less than the easiest of the ends.
+    """
     ends = ends.first()
     least = np.full(1 + max(ends.person.max(initial=-1), more.person.max(initial=-1)), np.inf)
     np.minimum.at(least, ends.person, ends.cost)
-    every = ends.plus(more.take(more.cost >= least[more.person])).first()
+    if not cheaper:
+        more = more.take(more.cost >= least[more.person])
+    every = ends.plus(more).first()
     filler = np.arange(len(every)) >= len(ends)
     order = np.lexsort((every.cost, filler, every.person))
     place = np.arange(len(order)) - np.searchsorted(every.person[order], every.person[order])

@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.methods.step.judge import Ends, Judge, noticed
+from stepladder.methods.step.judge import Ends, Judge
 from stepladder.model.goal import Goal
 from stepladder.table.space import Floats, Mask, Space
 
@@ -90,7 +90,7 @@ def _spread(space: Space, f: int, known: Floats, count: int, *, core: bool) -> F
 
 def singles(judge: Judge, scanned: Scanned) -> Ends:
     """Every single change, asked about."""
-    feasible, least = judge.feasible, noticed(judge.space)
+    feasible, least = judge.feasible, judge.noticed
     people, rows = [np.empty(0, dtype=np.intp)], [feasible.start[:0]]
     for f, values in enumerate(scanned.values):
         if not len(values):

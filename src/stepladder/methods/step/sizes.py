@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stepladder.methods.step.judge import Ends, Indices, Judge, amounts, noticed
+from stepladder.methods.step.judge import Ends, Indices, Judge, amounts
 from stepladder.table.rules.links import changed
 from stepladder.table.space import Floats, Mask
 
-PARTS, LEVELS = 5, 2
+PARTS, LEVELS = 5, 3
 """Into how many parts a change is cut to find how much of it will do, and how often."""
 
 SHARES = (0.0, 0.25, 0.5, 0.75)
@@ -19,7 +19,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75)
 ROUND = (2, 10, 20, 100)
 """By what a change's power of ten is divided for the unit that its value is rounded to."""
 
-FURTHER = 0.1
+FURTHER = 0.03
 """What part of a change may be added for a rounder value, at most."""
 
 
@@ -49,7 +49,7 @@ def _together(judge: Judge, person: Indices, ends: Floats) -> Floats:
     """Ends with all their amounts in proportion, as small as will do."""
     own = judge.feasible.take(person)
     moving, way = amounts(own, ends), np.nan_to_num(ends - own.start)
-    least = np.where(moving, noticed(own.space) / np.where(moving, np.abs(way), 1.0), 0.0)
+    least = np.where(moving, judge.noticed / np.where(moving, np.abs(way), 1.0), 0.0)
     low, best = np.minimum(least.max(axis=1), 1.0), ends.copy()
     width = (1.0 - low) / PARTS
     going = np.flatnonzero(moving.any(axis=1) & (low < 1.0))
@@ -79,7 +79,7 @@ def _one_by_one(judge: Judge, person: Indices, ends: Floats) -> Floats:
     moving &= ~np.isnan(own.start)
     sizes = np.where(moving, judge.cost.efforts(own, ends), -1.0)
     order, best = np.argsort(-sizes, axis=1, kind="stable"), ends.copy()
-    least = noticed(own.space)
+    least = judge.noticed
     for rank in range(int(moving.sum(axis=1).max(initial=0))):
         feature = order[:, rank]
         going = np.flatnonzero(moving[np.arange(len(ends)), feature])
@@ -104,9 +104,8 @@ def larger(judge: Judge, ends: Ends, times: Sequence[float] = LARGER) -> Ends:
     """Ends with their amounts so many times as large, where that gets a yes with slack."""
     own = judge.feasible.take(ends.person)
     way = np.where(amounts(own, ends.rows), ends.rows - own.start, 0.0)
-    tried = judge.ends(
-        np.tile(ends.person, len(times)), np.concatenate([ends.rows + way * (t - 1) for t in times])
-    )
+    rows = [judge.within(own, ends.rows + way * (t - 1)) for t in times]
+    tried = judge.ends(np.tile(ends.person, len(times)), np.concatenate(rows))
     tried = tried.take(tried.beyond >= 0)
     return tried.take(judge.calm(tried.person, tried.rows))
 

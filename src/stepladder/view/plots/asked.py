@@ -84,41 +84,35 @@ def asked(
             everyone together
     """
     width = checked_width(width)
-    best = [result.best_at(i)[0] for i in range(len(result.people))]
-    paths = {
-        name: [
-            result.routes[i][slot]
-            for i in np.flatnonzero(who).tolist()
-            if (slot := best[i]) is not None
-        ]
-        for name, who in members(result, groups).items()
-    }
-    paths = {name: own for name, own in paths.items() if own}
+    paths = _easiest(result, groups)
     if not paths:
         raise EmptyFrameError("Nobody has a route, so there's nothing to draw.")
     whole = asked_for(result, [path for own in paths.values() for path in own])
-    shown = [one.feature for one in whole if one.total][:MOST]
-    names = [folded(feature.label, 22) for feature in shown]
+    shown = [one.feature for one in whole if one.total]
+    names = [folded(feature.label, 22) for feature in shown[:MOST]]
     layout = Panels.of(width, len(paths), names)
-    panels = []
-    told = []
+    panels, told = [], []
     for index, (group, own) in enumerate(paths.items()):
         of = {one.feature.name: one for one in asked_for(result, own)}
-        counts = [of[feature.name] for feature in shown]
-        people = f"{group}, {len(own):,} with a route"
-        panels.append(_panel(counts, names, len(own), people, layout, index))
+        counts = [of[feature.name] for feature in shown[:MOST]]
+        panels.append(_panel(counts, group, len(own), layout, index))
         most = max(counts, key=lambda one: one.total)
         told.append(f"{group}: most often {most.feature.label} ({_shares(most, len(own))})")
     notes = ["The share of each group's easiest routes that change something, and which way."]
-    if len([one for one in whole if one.total]) > MOST:
+    if len(shown) > MOST:
         notes.append(f"The {MOST} things that change most often.")
+    title = f"What {'people are' if groups is None else 'each group is'} asked to change"
     found = words.capital("; ".join(told)) + "."
-    title = (
-        "What each group is asked to change"
-        if groups is not None
-        else "What people are asked to change"
-    )
     return beside(panels, layout.columns, **headed(title, notes, width, found))
+
+
+def _easiest(result: Recourse, groups: Divided) -> dict[str, list[Path]]:
+    """The easiest path of everyone who has one, by the name of their group."""
+    found = {}
+    for name, who in members(result, groups).items():
+        best = [(i, result.best_at(i)[0]) for i in np.flatnonzero(who).tolist()]
+        found[name] = [result.routes[i][slot] for i, slot in best if slot is not None]
+    return {name: own for name, own in found.items() if own}
 
 
 def _shares(one: Asked, people: int) -> str:
@@ -127,14 +121,15 @@ def _shares(one: Asked, people: int) -> str:
     return ", ".join(f"{way} {percent(n / people)}" for way, n in counts.items() if n)
 
 
-def _panel(
-    counts: Sequence[Asked], names: list[str], people: int, title: str, layout: Panels, index: int
-) -> Chart:
-    labels = [_shares(one, people) for one in counts]
+def _panel(counts: Sequence[Asked], group: str, people: int, layout: Panels, index: int) -> Chart:
     rows = pd.DataFrame(
-        {"name": names, "share": [one.total / people for one in counts], "label": labels}
+        {
+            "name": [folded(one.feature.label, 22) for one in counts],
+            "share": [one.total / people for one in counts],
+            "label": [_shares(one, people) for one in counts],
+        }
     )
-    return bars(rows, title, layout, index)
+    return bars(rows, f"{group}, {people:,} with a route", layout, index)
 
 
 def bars(rows: pd.DataFrame, title: str, layout: Panels, index: int) -> Chart:

@@ -11,6 +11,7 @@ from stepladder.view.plots.style import (
     APART,
     FOLD,
     LETTER,
+    NARROW,
     Chart,
     folded,
     number_axis,
@@ -34,11 +35,11 @@ def tick_labels(side: Side) -> list[str]:
     return [folded(level) for level in side.levels]
 
 
-def _look(side: Side, letters: int = 18, **settings: float) -> dict[str, Any]:
+def _look(side: Side, letters: int = 18, ticks: int = 5, **settings: float) -> dict[str, Any]:
     """Scale and ticks: numbers as they are, or the names of levels."""
     scale = {"domain": [side.edges[0], side.edges[-1]], "nice": False, "zero": False}
     if side.levels is None:
-        return {"scale": scale, "axis": number_axis(side.feature, tickCount=5, **settings)}
+        return {"scale": scale, "axis": number_axis(side.feature, tickCount=ticks, **settings)}
     names = json.dumps([folded(level, letters) for level in side.levels])
     axis = {
         "values": list(range(len(side.levels))),
@@ -51,7 +52,9 @@ def _look(side: Side, letters: int = 18, **settings: float) -> dict[str, Any]:
 
 def across_axis(side: Side, width: float) -> dict[str, Any]:
     letters = max(6, int(width / LETTER / len(side.levels or " ")) - 1)
-    return quantity("x", title=side.title, **_look(side, letters))
+    return quantity(
+        "x", title=side.title, **_look(side, letters, ticks=3 if width < NARROW / 2 else 5)
+    )
 
 
 def upright_axis(side: Side, room: float) -> dict[str, Any]:

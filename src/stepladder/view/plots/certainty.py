@@ -120,7 +120,7 @@ def _panel(rows: pd.DataFrame, scales: _Scales, width: float, axis: float) -> Ch
     if scales.is_known:
         low, high = max(0.0, float(rows["sure"].min()) - 0.1), 1.0
     look: dict[str, Any] = {"minExtent": axis, "maxExtent": axis, "tickCount": 5, **GRID}
-    ticks = {"format": ".0%", **look} if scales.is_share else number_axis(**look)
+    ticks = {"format": "~%", **look} if scales.is_share else number_axis(**look)
     upright = {"domain": [low, high], "nice": False, "zero": False, "padding": 8}
     x = quantity(
         "effort",

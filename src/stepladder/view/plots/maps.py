@@ -380,16 +380,24 @@ def _one_route(route: Drawn, trail: Floats, up: Side) -> list[Chart]:
         marked(rows.head(1), "point", POSITION, **ring, shape="circle"),
     ]
     is_low = trail[0, 1] - up.edges[0] < 0.15 * np.ptp(up.edges)  # no room below it
-    today = -17 if is_low else 20
-    ends = (("today", rows.head(1), today), (f"route {route.name}", rows.tail(1), -14))
-    for text, row, off in ends:
-        look = {"text": text, "fontSize": 12, "dy": off}
-        outline = {"color": PAPER, "stroke": PAPER, "strokeWidth": 4}
-        layers += [
-            marked(row, "text", POSITION, **look, **outline),
-            marked(row, "text", POSITION, **look, color=INK),
-        ]
-    return layers
+    falls = trail[-1, 1] < trail[0, 1]
+    today = {"dy": -17 if falls or is_low else 20}
+    end = {"dx": 10, "align": "left"} if falls else {"dy": -14}
+    return [
+        *layers,
+        *_labelled(rows.head(1), "today", today),
+        *_labelled(rows.tail(1), f"route {route.name}", end),
+    ]
+
+
+def _labelled(row: pd.DataFrame, text: str, off: dict[str, Any]) -> list[Chart]:
+    """A word beside a position, with an outline that sets it off what lies below."""
+    look = {"text": text, "fontSize": 12, "baseline": "middle", **off}
+    outline = {"color": PAPER, "stroke": PAPER, "strokeWidth": 4}
+    return [
+        marked(row, "text", POSITION, **look, **outline),
+        marked(row, "text", POSITION, **look, color=INK),
+    ]
 
 
 # ---- words ------------------------------------------------------------------------------------

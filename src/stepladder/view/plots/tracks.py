@@ -196,6 +196,24 @@ def boxed(track: Track, what: str, area: Area) -> Chart:
 
     what  what stands before the number of a route
     """
+    rows = _box_rows(track, what, area)
+    deep = LINE * int(rows["lines"].max()) + 6
+    x = {**over_steps(area.last), "scale": {"domain": [-0.5, area.last + 0.5], "nice": False}}
+    look = {"ticks": False, "minExtent": area.axis, "maxExtent": area.axis}
+    y = kind("route", title=None, axis=look, scale={"domain": list(dict.fromkeys(rows["route"]))})
+    shade = {"domain": ["today", "then"], "range": [PAPER, SHADE]}
+    box = {"x": {**x, "field": "start"}, "x2": {"field": "end"}, "y": y}
+    box["fill"] = kind("kind", scale=shade, legend=None)
+    text = {"x": {**x, "field": "middle"}, "y": y, "text": kind("level")}
+    layers = [marked(rows, "rect", box, stroke=QUIET, height=deep)]
+    for lines in range(1, int(rows["lines"].max()) + 1):
+        off = -(lines - 1) * LINE / 2  # the first line stands where the text is put
+        layers.append(marked(rows[rows["lines"] == lines], "text", text, **TEXT, dy=off))
+    return panel(layers, titled(track.feature), area.width, {"step": deep + 8}, resolve=APART)
+
+
+def _box_rows(track: Track, what: str, area: Area) -> pd.DataFrame:
+    """One row per box: whose it is, from when to when, and its level in lines that fit it."""
     rows = pd.DataFrame(
         [
             {"route": f"{what}{route.name}", **box}
@@ -211,19 +229,7 @@ def boxed(track: Track, what: str, area: Area) -> Chart:
     rows["middle"] = (rows["start"] + rows["end"]) / 2
     rows["kind"] = np.where(rows["start"] > 0, "then", "today")
     rows["lines"] = rows["level"].str.count("\n") + 1
-    deep = LINE * int(rows["lines"].max()) + 6
-    x = {**over_steps(area.last), "scale": {"domain": [-0.5, area.last + 0.5], "nice": False}}
-    look = {"ticks": False, "minExtent": area.axis, "maxExtent": area.axis}
-    y = kind("route", title=None, axis=look, scale={"domain": list(dict.fromkeys(rows["route"]))})
-    shade = {"domain": ["today", "then"], "range": [PAPER, SHADE]}
-    box = {"x": {**x, "field": "start"}, "x2": {"field": "end"}, "y": y}
-    box["fill"] = kind("kind", scale=shade, legend=None)
-    text = {"x": {**x, "field": "middle"}, "y": y, "text": kind("level")}
-    layers = [marked(rows, "rect", box, stroke=QUIET, height=deep)]
-    for lines in range(1, int(rows["lines"].max()) + 1):
-        off = -(lines - 1) * LINE / 2  # the first line stands where the text is put
-        layers.append(marked(rows[rows["lines"] == lines], "text", text, **TEXT, dy=off))
-    return panel(layers, titled(track.feature), area.width, {"step": deep + 8}, resolve=APART)
+    return rows
 
 
 def _held(column: Floats) -> list[dict[str, float]]:
