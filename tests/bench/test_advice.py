@@ -47,10 +47,8 @@ class Lender:
 
 def applicant(task: Task, **settings: object) -> pd.DataFrame:
     """One row with an income of 3,500, nothing verified, and consistent ratios."""
-    row = task.train.head(1).assign(
-        **{"income": 3500, "loan": 100, "price": 160, "housing_cost": 1000, "other_debts": 300},
-        **{"paperwork": "proof missing", **settings},
-    )
+    usual = {"income": 3500, "loan": 100, "price": 160, "housing_cost": 1000, "other_debts": 300}
+    row = task.train.head(1).assign(**{**usual, "paperwork": "proof missing", **settings})
     return row.assign(
         loan_to_value=(row["loan"] / row["price"]).round(3),
         housing_ratio=(row["housing_cost"] / row["income"]).round(3),
