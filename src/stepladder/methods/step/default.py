@@ -67,7 +67,10 @@ class Default(Planner):
         )
         if reference.ranges is not None:
             more = more.plus(declared(space, reference.ranges))
-        return replace(reference, advice=Advice(first, more, cost))
+        learned = replace(reference, advice=Advice(first, more, cost))
+        # Worked out here, so that no question changes what was learned.
+        _ = learned.members, learned.strays, learned.weights, space.requirements.features
+        return learned
 
     def reference(self, found: Floats, space: Space) -> Reference:
         values = space.grid.nearest(found)
