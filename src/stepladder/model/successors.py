@@ -33,9 +33,9 @@ FEWEST = 2
 SURE = 0.9
 """How sure the stated probability is: it's the lower end of an interval with so much above it."""
 
-BEYOND = 0.5
+BEYOND = 0.7
 """By how many standard deviations the mean margin has to be further from 0 than a normal
-distribution asks for, since it's learned from few models and selected on: 0.9 takes about 1.8."""
+distribution asks for, since it's learned from few models and selected on: 0.9 takes about 2."""
 
 FAR = 4.0
 """Margins further than this, in logits, are alike: a score of 0.9999 beside others of 0.99 is no
@@ -160,7 +160,7 @@ def needed(holds: float) -> float:
     """How many standard deviations the mean margin has to lie beyond 0.
 
     >>> round(needed(0.9), 2)
-    1.78
+    1.98
     """
     from scipy.special import ndtri
 
