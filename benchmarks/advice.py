@@ -62,7 +62,7 @@ def verdicts() -> bool:
     """Print every line, and say whether all are met."""
     found = lines(measured())
     for line in found:
-        print(f"{line.verdict.strip('*'):>8}  {line.promise}: {line.number}")
+        print(f"{line.verdict:>8}  {line.promise}: {line.number}")
     return all(line.met is not False for line in found)
 
 

@@ -22,7 +22,7 @@ from advice_lines import (
 )
 
 from stepladder.bench.render import Column, Entry, Row, Table, markdown
-from stepladder.numbers import exact, percent
+from stepladder.numbers import exact, percent, rounded
 from stepladder.view import plots
 from stepladder.view.plots.style import Marks, headed, marked, quantity
 
@@ -41,7 +41,10 @@ def filled(text: str, measured: Measured) -> str:
 
 def _verdicts(measured: Measured) -> Table:
     rows = [
-        Row((line.promise,), (Entry(words=line.verdict), Entry(words=line.number)))
+        Row(
+            (line.promise,),
+            (Entry(words=line.verdict, best=line.met is False), Entry(words=line.number)),
+        )
         for line in lines(measured)
     ]
     columns = (Column("", left=True), Column("Measured", left=True))
@@ -50,35 +53,40 @@ def _verdicts(measured: Measured) -> Table:
 
 def _methods(measured: Measured) -> Table:
     columns = (
-        *("Paths reached", "Things changed", "Effort", "Distance", "Holds", "Tenth short"),
-        *("Rules kept", "Rows asked", "ms"),
+        *("Paths reached", "Things changed", "Effort", "Its median", "Distance", "Holds"),
+        *("Tenth short", "Rules kept", "Rows asked", "ms"),
     )
     rows = []
-    for method, goal in measured.cases():
-        routes = measured.of(method)
-        routes = routes[routes["goal"] == goal]
-        reached = success(measured.routes, method).xs(goal, level="goal").mean()
-        means = _by_task(routes)
-        entries = (
-            Entry(words=percent(reached)),
-            *(Entry(means[name]) for name in ("things", "effort", "distance")),
-            *(Entry(words=percent(means[name])) for name in ("held", "is_calm", "is_kept")),
-            Entry(words=exact(round(means["rows_asked"]))),
-            Entry(means["ms"], decimals=0),
-        )
-        rows.append(Row((f"Goal {goal:g}", METHODS[method].label), entries))
-    return Table("methods", "", ("", "Method"), tuple(map(Column, columns)), tuple(rows))
+    for method in dict.fromkeys(method for method, _ in measured.cases()):
+        at_goals = [_shown(measured, method, goal) for m, goal in measured.cases() if m == method]
+        entries = tuple(Entry(words=" / ".join(each)) for each in zip(*at_goals, strict=True))
+        rows.append(Row((METHODS[method].label,), entries))
+    return Table("methods", "", ("Method",), tuple(map(Column, columns)), tuple(rows))
+
+
+def _shown(measured: Measured, method: str, goal: float) -> list[str]:
+    """What the table of methods has for one of them at one goal."""
+    routes = measured.of(method)
+    means = _by_task(routes[routes["goal"] == goal])
+    reached = success(measured.routes, method).xs(goal, level="goal").mean()
+    return [
+        percent(reached),
+        *(rounded(means[name]) for name in ("things", "effort", "middle", "distance")),
+        *(percent(means[name]) for name in ("held", "is_calm", "is_kept")),
+        *(exact(round(means[name])) for name in ("rows_asked", "ms")),
+    ]
 
 
 def _by_task(routes: pd.DataFrame) -> Mapping[str, float]:
-    """The mean over tasks, each counting the same, of the mean over routes."""
+    """The mean over tasks, each counting the same, of the mean (and median effort) over routes."""
     routes = routes.assign(
         is_calm=(routes["short"] >= routes["goal"]).astype(float),
         is_kept=routes["kept"].astype(float),
     )
     names = ["things", "effort", "distance", "held", "is_calm", "is_kept", "rows_asked", "ms"]
     means: pd.Series[float] = routes.groupby(TASK)[names].mean().mean()
-    return {str(name): float(value) for name, value in means.items()}
+    middle = routes.groupby(TASK)["effort"].median().mean()
+    return {**{str(name): float(mean) for name, mean in means.items()}, "middle": float(middle)}
 
 
 def _tasks(measured: Measured) -> Table:
@@ -169,7 +177,7 @@ def draw(measured: Measured, folder: Path) -> None:
 
 
 SHOWN = {
-    "effort": "Effort of a route",
+    "middle": "Median effort of a route",
     "things": "Things changed",
     "held": "Share that holds when retrained",
     "is_calm": "Share that does a tenth short",
@@ -183,12 +191,11 @@ def _compared(measured: Measured, goal: float = 0.7) -> Chart:
         if at == goal and method != "bare":
             routes = measured.of(method)
             means = _by_task(routes[routes["goal"] == goal])
-            # What some outliers cost would leave no room for the rest.
             found += [
                 {"method": METHODS[method].label, "metric": words, "value": means[name]}
                 for name, words in SHOWN.items()
             ]
-    return plots.methods(pd.DataFrame(found), width=900)
+    return plots.methods(pd.DataFrame(found), width=760)
 
 
 def _certainty(measured: Measured) -> Chart:
@@ -208,7 +215,11 @@ def _certainty(measured: Measured) -> Chart:
     width = 700
     marks = Marks("method", [METHODS[method].label for method in methods], "Method", width)
     channels = {
-        "x": quantity("effort", scale={"type": "log"}, title="Mean effort of a route (log scale)"),
+        "x": quantity(
+            "effort",
+            scale={"type": "log", "nice": False},
+            title="Mean effort of a route (log scale)",
+        ),
         "y": quantity(
             "held",
             title="Share of retrained models that say yes",

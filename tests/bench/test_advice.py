@@ -198,7 +198,7 @@ def test_good_advice_meets_its_lines_and_bad_advice_misses_them():
 
 def test_an_end_that_falls_short_unmarked_is_missed():
     short = routes("effort", [1], [0.2]).assign(short=0.4)
-    slack = "`slack=0.1`: every end that isn't marked tight is still a yes a tenth short"
+    slack = "slack=0.1: every end that isn't marked tight is still a yes a tenth short"
     assert not verdicts(short)[slack]
     assert verdicts(short.assign(said_tight=True))[slack]
     assert not verdicts(short.assign(said_tight=True))["At most 1 in 50 is tight"]

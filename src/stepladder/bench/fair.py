@@ -201,7 +201,9 @@ def standings_table(found: Sequence[Standing], title: str = "How StEP stands") -
 
 
 def verdict(found: Sequence[Standing]) -> list[str]:
-    """How StEP stands, one sentence per question."""
+    """How StEP stands, one sentence per question; none where it wasn't run."""
+    if not found:
+        return []
     tasks = len(found)
     valid, near = sum(s.most_valid for s in found), sum(s.least_far for s in found)
     easy = sum(s.least_effort for s in found)

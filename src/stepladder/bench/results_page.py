@@ -115,7 +115,7 @@ def drawings(runs: Sequence[Run]) -> list[Drawing]:
 def _summary(runs: Sequence[Run]) -> list[str]:
     parts = []
     for sentences, drawing in _summaries(runs):
-        parts += [sentences, *([] if drawing is None else [drawing.markdown])]
+        parts += [*filter(None, [sentences]), *([] if drawing is None else [drawing.markdown])]
     return parts
 
 
@@ -301,8 +301,8 @@ def _fair(run: Run) -> list[str]:
         "milliseconds per person (on two shared cores: compare them with each other only), and "
         "*dropped* counts the paths per person that a method found but that broke a rule or missed "
         "the goal on the row shown, and weren't passed on.",
-        "\n".join(f"- {sentence}" for sentence in fair.verdict(found)),
-        markdown(fair.standings_table(found)),
+        *(["\n".join(f"- {sentence}" for sentence in fair.verdict(found))] if found else []),
+        *([markdown(fair.standings_table(found))] if found else []),
         "In each task, bold is the highest valid success, and the lowest distance among methods "
         f"with valid success above {fair.ENOUGH}.",
         *(markdown(table) for table in fair.fair_tables(estimates)),
