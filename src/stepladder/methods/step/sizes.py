@@ -19,7 +19,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75)
 ROUND = (2, 10, 20, 100)
 """By what a change's power of ten is divided for the unit that its value is rounded to."""
 
-FURTHER = 0.03
+FURTHER = 0.05
 """What part of a change may be added for a rounder value, at most."""
 
 
