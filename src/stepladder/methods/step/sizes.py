@@ -137,7 +137,8 @@ def _rounder(rows: Floats, way: Floats) -> Floats:
         power = 10.0 ** np.floor(np.log10(np.abs(way)))
         unit = power / np.array(ROUND)[:, None, None]
         outward = np.where(way > 0, np.ceil(rows / unit - 1e-9), np.floor(rows / unit + 1e-9))
-        values = outward * unit
+        # Divided where the unit is a fraction: 131 times 0.1 isn't quite 13.1.
+        values = np.where(unit < 1, outward / np.rint(1 / unit), outward * unit)
         close = np.abs(values - rows) <= FURTHER * np.abs(way)
     values = np.where(way != 0, values, rows)
     roundest = np.where(close.any(axis=0), close.argmax(axis=0), len(ROUND) - 1)
