@@ -13,7 +13,7 @@ from stepladder.table.space import Floats, Mask
 APART = 2.0
 """Within how many times the least cost an end that shares no feature goes before cheaper ones."""
 
-NEAR = {"effort": 3.0, "distance": 1.5}
+NEAR = {"effort": 3.0, "distance": 1.25}
 """The same of any end that really differs, and of the one of fewest things, by the kind of cost."""
 
 LITTLE = 3.0
