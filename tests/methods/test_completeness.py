@@ -20,6 +20,7 @@ from tests.methods.step.advice import has_slack
 import stepladder as sl
 from stepladder.methods.step import targets
 
+
 @st.composite
 def methods(draw: st.DrawFn, most_paths: int, max_changes: int | None = None) -> sl.StEP:
     """Any setting of the default method."""

@@ -28,7 +28,6 @@ from stepladder.methods.step.default import TOGETHER
 from stepladder.methods.step.published import Rules
 
 
-
 @pytest.fixture(scope="module")
 def step():
     return fitted()

@@ -28,7 +28,12 @@ def test_the_easiest_comes_first_and_alone_if_one_is_asked_for():
 
 
 def test_the_one_of_fewest_things_is_among_them():
-    ends = [(1.0, {"a": 1, "b": 1}), (1.1, {"a": 1, "c": 1}), (1.2, {"b": 1, "c": 1}), (2, {"a": 3})]
+    ends = [
+        (1.0, {"a": 1, "b": 1}),
+        (1.1, {"a": 1, "c": 1}),
+        (1.2, {"b": 1, "c": 1}),
+        (2, {"a": 3}),
+    ]
     assert 3 in chosen(ends, 2)
     assert 3 not in chosen(ends, 2, near=[True, True, True, False])  # it would cost too much
 

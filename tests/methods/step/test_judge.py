@@ -1,4 +1,4 @@
-"""Whether a yes has slack, by hand and by an independent loop; what is tight, and what is a trifle."""
+"""Whether a yes has slack, by hand and by an independent loop; what is tight, or a trifle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from stepladder.table.feasible import Feasible
 
 
 def judge_of(schema, start: pd.DataFrame, model, *, slack=0.1, policy=()) -> Judge:
-    levels = {f.name: list(f.levels) for f in schema.features if f.kind not in ("numeric", "derived")}
+    levels = {
+        f.name: list(f.levels) for f in schema.features if f.kind not in ("numeric", "derived")
+    }
     frame = pd.DataFrame(
         {f.name: levels.get(f.name, [-1.0, 1.0])[:2] for f in schema.features}
     ).astype(start.dtypes)
@@ -46,7 +48,7 @@ def calm(judge: Judge, *row: float) -> bool:
         (lambda a, b: (a >= 9) & (b >= 9), True),
         (lambda a, b: (a >= 9.5) & (b >= 1), False),  # a alone is too short
         (lambda a, b: (a >= 10) == (b >= 10), False),  # one without the other
-        (lambda a, b: (a + b >= 18.5), False),  # both together
+        (lambda a, b: a + b >= 18.5, False),  # both together
         (lambda a, b: (a + b >= 19) | ((a == 9) & (b == 9)), True),
     ],
 )
@@ -105,7 +107,10 @@ def test_what_follows_is_worked_out_anew_and_policy_counts():
     assert not calm(by_ratio(0.54), 50, 0.5)
     for line, expected in ((0.55, True), (0.54, False)):
         policy = [f"ratio <= {line}"]
-        assert calm(judge_of(schema, start, lambda r: np.ones(len(r)), policy=policy), 50, 0.5) is expected
+        assert (
+            calm(judge_of(schema, start, lambda r: np.ones(len(r)), policy=policy), 50, 0.5)
+            is expected
+        )
 
 
 # ---- every end that is returned ---------------------------------------------------------------
@@ -130,7 +135,9 @@ def ratio(row: dict) -> dict:
     return {**row, "loan_to_value": round(row["loan"] / row["price"], 3)}
 
 
-@pytest.mark.parametrize("settings", [{}, {"cost": "distance"}, {"slack": 0.25}, {"max_changes": 1}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"cost": "distance"}, {"slack": 0.25}, {"max_changes": 1}]
+)
 @pytest.mark.parametrize("model", [bank.score, BANK], ids=["smooth", "boosted"])
 def test_all_ends_but_tight_ones_are_still_a_yes_a_little_short(model, settings):
     step = sl.StEP(paths=4, **settings)

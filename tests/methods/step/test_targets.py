@@ -71,18 +71,14 @@ def test_a_positive_in_no_cluster_is_the_last_resort():
     assert rows(found([[3, 0], [9.5, 0]], [0, -1], judge), 0) == [[9.5, 0]]
 
 
-@pytest.mark.parametrize(
-    ("accepted", "expected"), [(12, [[12, 0]]), (17, [])]
-)
+@pytest.mark.parametrize(("accepted", "expected"), [(12, [[12, 0]]), (17, [])])
 def test_a_cluster_is_given_up_only_after_many_were_asked_about_in_vain(
     accepted, expected, monkeypatch
 ):
     for name, value in {"FIRST": 2, "GROWTH": 2, "PATIENCE": 4}.items():
         monkeypatch.setattr(screening, name, value)
     positives = [[2, 0], [3, 0], *([a, 0] for a in range(10, 20))]
-    targets = found(
-        positives, [0, 0] + [1] * 10, lambda rows: rows["a"].isin([2, 3, accepted])
-    )
+    targets = found(positives, [0, 0] + [1] * 10, lambda rows: rows["a"].isin([2, 3, accepted]))
     assert rows(targets, 0) == [[2, 0], [3, 0]]
     assert rows(targets, 1) == expected
 

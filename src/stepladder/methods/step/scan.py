@@ -93,7 +93,8 @@ def _between(known: Floats, shares: Floats) -> Floats:
         return known
     place = shares * (len(known) - 1)
     below = np.minimum(place.astype(np.intp), len(known) - 2)
-    return known[below] + np.clip(place - below, *BETWEEN) * (known[below + 1] - known[below])
+    part = np.clip(place - below, *BETWEEN)
+    return np.asarray(known[below] + part * (known[below + 1] - known[below]))
 
 
 # ---- single changes ---------------------------------------------------------------------------
