@@ -47,15 +47,13 @@ class Lender:
 
 def applicant(task: Task, **settings: object) -> pd.DataFrame:
     """One row with an income of 3,500, nothing verified, and consistent ratios."""
-    row = task.train.head(1).assign(
-        income=3500,
-        loan=100,
-        price=150,
-        housing_cost=1000,
-        other_debts=300,
-        paperwork="proof missing",
+    usual = {"income": 3500, "loan": 100, "price": 160, "housing_cost": 1000, "other_debts": 300}
+    row = task.train.head(1).assign(**{**usual, "paperwork": "proof missing", **settings})
+    return row.assign(
+        loan_to_value=(row["loan"] / row["price"]).round(3),
+        housing_ratio=(row["housing_cost"] / row["income"]).round(3),
+        total_ratio=((row["housing_cost"] + row["other_debts"]) / row["income"]).round(3),
     )
-    return completed(task, row, row.assign(**settings))
 
 
 def test_efforts_and_distances_are_what_the_library_says(task):
@@ -101,6 +99,9 @@ def test_rules_are_checked_by_hand(task, change, kept):
 
 def test_what_follows_has_to_follow(task):
     before = applicant(task)
+    assert completed(task, before, before.assign(loan=80)).iloc[0][
+        ["housing_cost", "loan_to_value", "total_ratio"]
+    ].tolist() == [840, 0.5, round(1140 / 3500 + round(1300 / 3500, 3) - 1300 / 3500, 3)]
     assert keeps(task, before, before.assign(loan=80)).tolist() == [False]
 
 
@@ -110,7 +111,7 @@ def test_changes_fall_short_each_alone_and_all_together(task):
     tries = [rows.iloc[0] for concerned, rows in shortened(task, before, after) if concerned.any()]
     assert [(row["income"], row["loan"]) for row in tries] == [(3950, 83), (3950, 81), (4000, 83)]
     assert {row["paperwork"] for row in tries} == {"all verified"}
-    assert tries[0]["loan_to_value"] == pytest.approx(round(83 / 150, 3))
+    assert tries[0]["loan_to_value"] == 0.519
     assert least_when_short(task, before, after).tolist() == [0.0]
     enough = completed(task, before, before.assign(income=4100, paperwork="all verified"))
     assert least_when_short(task, before, enough).tolist() == [1.0]

@@ -252,7 +252,7 @@ def test_counts_as_text():
 
 def made_page() -> str:
     fairly = Made()
-    fairly.trial("step", valid_success=[1], l2_distance=[2], least_distance=[1])
+    fairly.trial("step-by-distance", valid_success=[1], l2_distance=[2], least_distance=[1])
     fairly.trial("step.published", valid_success=[0.5], l2_distance=[1])
     runs = [
         Run(
@@ -277,7 +277,7 @@ def test_the_page_says_how_it_was_made_and_is_the_same_every_time():
         "3 cells, of which 1 failed, and 4 rows. numpy 2.4."
     ) in made
     assert (
-        "- `results/fair`: StEP, StEP as published: 1 trial of up to 1 people. "
+        "- `results/fair`: StEP by distance, StEP as published: 1 trial of up to 1 people. "
         "2 cells, of which none failed, and 2 rows. numpy 2.4."
     ) in made
 

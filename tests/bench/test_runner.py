@@ -176,3 +176,22 @@ def test_two_protocols_differ_in_scale_alone(spec):
     train = fair.space.encode(fair.train)
     np.testing.assert_allclose(train[:, fair.space.changeable].mean(axis=0)[:2], 0, atol=1e-9)
     assert (fair.space.center != whole.space.center).any()
+
+
+def test_retrained_models_are_others_of_the_same_kind_and_the_same_each_time(spec, tmp_path):
+    from stepladder.bench.tasks import prepare
+
+    asked = spec.model_copy(update={"retrained": 2})
+
+    def weights() -> list[list[float]]:
+        task = prepare(asked, "mortgage", "logistic_regression", 0, None)
+        return [each.model.coef_[0].tolist() for each in (task.model, *task.retrained)]
+
+    first = weights()
+    assert len({tuple(each) for each in first}) == 3
+    assert first == weights()
+    cells = asked.model_copy(update={"methods": spec.methods[:1], "seeds": 1})
+    rows = run(cells, tmp_path, jobs=1).rows
+    assert rows["holds"].dropna().between(0, 1).all()
+    assert rows["tenth_short"].dropna().isin([0, 1 / 3, 2 / 3, 1]).all()
+    assert len(rows["holds"].dropna())

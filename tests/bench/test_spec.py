@@ -71,7 +71,11 @@ def test_a_fingerprint_follows_what_rows_depend_on_and_nothing_else(tmp_path):
     spec = loaded(tmp_path)
     cell = Cell("mortgage", "dnn", "far", 0)
     assert spec.fingerprint(cell) == spec.model_copy(update={"seeds": 9}).fingerprint(cell)
-    for changed in ({"people": 21}, {"goal": 0.6}, {"protocol": "published"}, {"time_budget": 1.0}):
+    changes = (
+        *({"people": 21}, {"goal": 0.6}, {"protocol": "published"}, {"time_budget": 1.0}),
+        {"retrained": 2},
+    )
+    for changed in changes:
         assert spec.model_copy(update=changed).fingerprint(cell) != spec.fingerprint(cell)
     other = loaded(tmp_path, SPEC.replace("width = 2.0", "width = 3.0"))
     assert other.fingerprint(cell) != spec.fingerprint(cell)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -173,6 +174,8 @@ def test_the_page_is_written_whole(published, fairly, tmp_path):
     first = out.read_text(encoding="utf-8")
     assert first.startswith(f"<!-- Written by `stepladder bench page {published} {fairly} --out ")
     assert "## The fair comparison" in first
+    (picture,) = set(re.findall(r"\]\((pictures/results-fair.svg)\)", first))
+    assert (tmp_path / picture).read_text(encoding="utf-8").startswith("<svg")
     assert "## Beside the paper" in stepladder("page", published).stdout
 
 

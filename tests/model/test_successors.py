@@ -221,7 +221,9 @@ def flat(result: sl.Recourse) -> Iterator[tuple[Outcome, float, float]]:
 PEOPLE = FRAME[FRAME["income"] < -0.2].head(8)
 
 
-@pytest.mark.parametrize("method", [sl.StEP(), sl.StEP.published(), FACE()], ids=repr)
+@pytest.mark.parametrize(
+    "method", [sl.StEP(), sl.StEP.published(), FACE()], ids=["step", "published", "face"]
+)
 def test_every_method_states_how_likely_its_ends_hold(method, models):
     found = list(flat(stated(method, models, PEOPLE)))
     assert any(outcome is Outcome.REACHED for outcome, *_ in found)

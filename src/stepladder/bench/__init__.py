@@ -10,6 +10,6 @@ runner.py        runs what isn't there yet, in parallel
 estimates.py     means and standard errors of rows, by task and method
 tables.py        the paper's six tables and sweeps; fair.py: the fair ones; render/ writes them down
 compare.py       ours beside the paper's (paper/ holds what it prints)
-results_page.py  the page of results
+results_page.py  the page of results; summary.py: what it begins with
 names.py         what tables call things
 """

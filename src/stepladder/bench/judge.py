@@ -22,7 +22,6 @@ from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Numeric
 from stepladder.table.space import Floats, Mask
 
-
 SHORT = 0.1
 """The share of a change that is missing when it falls short."""
 

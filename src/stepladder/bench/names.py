@@ -17,8 +17,8 @@ MODELS = {
 
 METHODS = {
     "step": "StEP",
-    "step-by-effort": "StEP, by effort",
-    "step-by-distance": "StEP, by distance",
+    "step-by-effort": "StEP by effort",
+    "step-by-distance": "StEP by distance",
     "step.published": "StEP as published",
     "dice": "DiCE",
     "face": "FACE",

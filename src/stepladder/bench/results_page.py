@@ -26,6 +26,7 @@ from stepladder.bench.compare import (
 from stepladder.bench.estimates import Estimates, largest_error
 from stepladder.bench.paper import TABLES, PaperTable
 from stepladder.bench.render import Column, Entry, Row, Table, escaped, markdown, split
+from stepladder.bench.summary import Drawing, of_fair, of_paper
 from stepladder.bench.tables import (
     MAX_ERROR,
     Footnotes,
@@ -83,12 +84,39 @@ def page(runs: Sequence[Run], command: str) -> str:
         f"<!-- Written by `{command}` from {', '.join(run.folder for run in runs)}; "
         "don't edit it by hand. -->",
         "# Benchmark results",
+        *_summary(runs),
+        "## What was run",
         _introduction(runs, command),
     ]
     for kind, section in sections.items():
         for run in runs:
             parts += section(run) if run.kind == kind else []
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _summaries(runs: Sequence[Run]) -> list[tuple[str, Drawing | None]]:
+    """What was found in each run that is more than a sweep."""
+    found = []
+    for run in runs:
+        if run.kind == "published":
+            lines = compare(run.estimates)
+            if any(line.within is not None for line in lines):
+                found.append(of_paper(lines))
+        elif run.kind == "fair":
+            found.append(of_fair(run.estimates))
+    return found
+
+
+def drawings(runs: Sequence[Run]) -> list[Drawing]:
+    """The pictures that the page shows, to be drawn into `pictures/` beside it."""
+    return [drawing for _, drawing in _summaries(runs) if drawing is not None]
+
+
+def _summary(runs: Sequence[Run]) -> list[str]:
+    parts = []
+    for sentences, drawing in _summaries(runs):
+        parts += [sentences, *([] if drawing is None else [drawing.markdown])]
+    return parts
 
 
 def _introduction(runs: Sequence[Run], command: str) -> str:
@@ -268,7 +296,8 @@ def _fair(run: Run) -> list[str]:
         "routes ask of a person and *things changed* how many things they do; *holds* is the share "
         "of models, retrained on rows drawn anew, that still say yes to an end, and *tenth short* "
         "the share of ends that are still a yes with numbers that change by a tenth less, each "
-        "alone and all together. *To positives* is the distance from an end to the nearest five, *ms* are "
+        "alone and all together. *To positives* is the distance from an end to the nearest five, "
+        "*ms* are "
         "milliseconds per person (on two shared cores: compare them with each other only), and "
         "*dropped* counts the paths per person that a method found but that broke a rule or missed "
         "the goal on the row shown, and weren't passed on.",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from stepladder.bench.compare import Line, Reason
     from stepladder.bench.estimates import Estimates
     from stepladder.bench.render import Table
+    from stepladder.bench.summary import Drawing
 
 PIPED = 160
 """Columns of text where there's no terminal to ask."""
@@ -139,7 +140,7 @@ def page(
     folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders of results.")],
     out: Out = None,
 ) -> None:
-    """The page of results in Markdown."""
+    """The page of results in Markdown; with --out its pictures too, in a folder beside it."""
     from stepladder.bench import results_page as pages
     from stepladder.bench.compare import compare as lines_of
     from stepladder.bench.estimates import Estimates
@@ -153,9 +154,19 @@ def page(
         runs.append(pages.Run(folder.as_posix(), results.rows, results.cells, known))
     words = [*(_quoted(folder) for folder in folders), *(["--out", _quoted(out)] if out else [])]
     _put(pages.page(runs, f"stepladder bench page {' '.join(words)}"), out)
+    if out is not None:
+        _draw(pages.drawings(runs), out.parent / "pictures")
 
 
 # ---- pieces -----------------------------------------------------------------------------------
+
+
+def _draw(drawings: list[Drawing], folder: Path) -> None:
+    from stepladder.view import plots
+
+    folder.mkdir(exist_ok=True)
+    for drawing in drawings:
+        plots.save(plots.methods(drawing.frame, width=900), folder / f"{drawing.name}.svg")
 
 
 def _estimates(folder: Path) -> Estimates:

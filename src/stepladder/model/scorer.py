@@ -114,6 +114,24 @@ class Scorer:
             )
         return scores
 
+    def alike(self, other: Scorer) -> bool:
+        """Whether another model of the same space takes rows in the same form."""
+        return self.takes_points == other.takes_points and self._order == other._order
+
+    def prepared(self, values: Floats) -> Any:
+        """Rows in the form that the model takes, so that several models need it made only once."""
+        return self.space.to_points(values) if self.takes_points else self._frame(values)
+
+    def score_prepared(self, rows: Any, some: NDArray[np.intp]) -> Floats:
+        """The scores of some of the prepared rows."""
+        scores = np.empty(len(some))
+        for part in self._parts(len(some)):
+            chosen = some[part]
+            scores[part] = self._checked(
+                rows if len(chosen) == len(rows) else self._some(rows, chosen)
+            )
+        return scores
+
     def score_points(self, points: Floats) -> Floats:
         """The scores of points that needn't be valid rows (the published method's)."""
         scores = np.empty(len(points))

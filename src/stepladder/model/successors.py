@@ -12,7 +12,7 @@ end. Here the scores of successors have to be high beside how far they spread.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -114,10 +114,11 @@ class Successors:
         allowed = math.floor((1.0 - holds) * len(self.searched) + 1e-9)
         margins = np.empty((len(rows), len(self.searched)))
         refusals, here = np.zeros(len(rows), dtype=np.int64), np.arange(len(rows))
+        asked = _Asked.about(rows, self.searched)
         for s, scorer in enumerate(self.searched):
             if not len(here):
                 break
-            scores = _scores(scorer, rows[here])
+            scores = asked.scores(scorer, here)
             margins[here, s] = _margin(scorer.goal, scores)
             refusals[here] += ~scorer.met(scores)
             here = here[refusals[here] <= allowed]
@@ -127,18 +128,20 @@ class Successors:
 
     def surest(self, rows: Floats) -> Floats:
         """(n,) by what rows (n, features) are ranked that don't hold: the surest has the most."""
-        margins = np.empty((len(rows), len(self.searched)))
+        margins, every = np.empty((len(rows), len(self.searched))), np.arange(len(rows))
+        asked = _Asked.about(rows, self.searched)
         for s, scorer in enumerate(self.searched):
-            margins[:, s] = _margin(scorer.goal, _scores(scorer, rows))
+            margins[:, s] = _margin(scorer.goal, asked.scores(scorer, every))
         return _steadiness(margins)
 
     # ---- to state it ----------------------------------------------------------------------
 
     def votes(self, rows: Floats) -> Counts:
         """(n,) how many of those kept back say yes to each row (n, features)."""
-        votes = np.zeros(len(rows), dtype=np.int64)
+        votes, every = np.zeros(len(rows), dtype=np.int64), np.arange(len(rows))
+        asked = _Asked.about(rows, self.kept)
         for scorer in self.kept:
-            votes += scorer.met(_scores(scorer, rows))
+            votes += scorer.met(asked.scores(scorer, every))
         return votes
 
     def stated(self, votes: Counts) -> Floats:
@@ -207,19 +210,30 @@ def _checked(model: Any, index: int, space: Space, goal: Goal) -> Scorer:
 def _refusals(scorer: Scorer, rows: Floats, index: int) -> int:
     """How many of these rows it refuses; and whether it can be asked at all."""
     try:
-        return int((~scorer.met(_scores(scorer, rows))).sum())
+        return int((~scorer.met(scorer.score_known(rows))).sum())
     except ModelError as error:
         raise ModelError(f"Successor {index}: {error}") from error
 
 
-def _scores(scorer: Scorer, rows: Floats) -> Floats:
-    """The scores (n,) of rows (n, features); NaN, so no yes, where it can't score a gap."""
-    gaps = np.isnan(rows).any(axis=1)
-    if not gaps.any():
-        return scorer.score(rows)
-    scores = np.empty(len(rows))
-    scores[~gaps], scores[gaps] = scorer.score(rows[~gaps]), scorer.score_gaps(rows[gaps])
-    return scores
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Rows that many models are asked about, put into the form that they take only once."""
+
+    rows: Floats
+    prepared: Any
+    """None where they take different forms, or gaps have to be looked at one by one"""
+
+    @classmethod
+    def about(cls, rows: Floats, scorers: Sequence[Scorer]) -> _Asked:
+        first = scorers[0]
+        alike = all(first.alike(other) for other in scorers) and not np.isnan(rows).any()
+        return cls(rows, first.prepared(rows) if alike and len(rows) else None)
+
+    def scores(self, scorer: Scorer, some: NDArray[np.intp]) -> Floats:
+        """The scores (n,) of some of them; NaN, so no yes, where a gap can't be scored."""
+        if self.prepared is None:
+            return scorer.score_known(self.rows[some])
+        return scorer.score_prepared(self.prepared, some)
 
 
 def _margin(goal: Goal, scores: Floats) -> Floats:

@@ -95,8 +95,3 @@ def chosen(
         ):
             kept.append(path)
     return sorted(kept, key=list(order).index)
-
-
-def _levels(space: Space) -> Mask:
-    """(features,) which are categories"""
-    return np.array([not feature.ordered for feature in space.schema.features])

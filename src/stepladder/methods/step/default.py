@@ -33,7 +33,7 @@ from stepladder.methods.step.scan import Scanned
 from stepladder.methods.step.search import Search
 from stepladder.result.path import Outcome, Path
 from stepladder.table.effort import Effort
-from stepladder.table.space import Floats, Mask, Space
+from stepladder.table.space import Floats, Space
 
 Indices = NDArray[np.intp]
 
@@ -115,7 +115,7 @@ class Default(Planner):
         """The paths of n people to the clusters as directions lead there, before any choice."""
         found, k = to_clusters(question, reference, self._search), reference.slots
         trail = found.trail
-        some: Mask = found.targets.valid.any(axis=1)
+        some = np.asarray(found.targets.valid.any(axis=1))
         paths = [
             Path(
                 Outcome.REACHED if some[path] else Outcome.UNREACHABLE,

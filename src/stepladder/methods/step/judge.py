@@ -99,15 +99,7 @@ class Judge:
 
     def calm(self, person: Indices, rows: Floats) -> Mask:
         """(c,) which rows that get a yes still get one where they fall short."""
-        calm = np.ones(len(rows), dtype=bool)
-        if self.slack > 0 and len(rows):
-            own = self.feasible.take(person)
-            which, tried = _short(own, rows, self.slack)
-            own = own.take(which)
-            yes = own.workable(tried) & own.passes(tried)
-            yes[yes] = self.scorer.met(self.scorer.score(tried[yes]))
-            np.logical_and.at(calm, which, yes)
-        return calm
+        return calm(self.feasible.take(person), rows, self.slack, self.scorer)
 
     def yes(self, person: Indices, rows: Floats) -> tuple[Mask, Floats]:
         """(c,) which settled rows get a yes with slack that holds, and how far past the goal."""
@@ -145,6 +137,18 @@ class Judge:
         """Rows in which no number goes further than reference rows, or the person, have it."""
         low, high = self.cost.effort.ends
         return np.clip(rows, np.fmin(own.start, low), np.fmax(own.start, high))
+
+
+def calm(own: Feasible, rows: Floats, slack: float, scorer: Scorer) -> Mask:
+    """(c,) which rows that get a yes still get one where their numbers fall short by the slack."""
+    found = np.ones(len(rows), dtype=bool)
+    if slack > 0 and len(rows):
+        which, tried = _short(own, rows, slack)
+        own = own.take(which)
+        yes = own.workable(tried) & own.passes(tried)
+        yes[yes] = scorer.met(scorer.score(tried[yes]))
+        np.logical_and.at(found, which, yes)
+    return found
 
 
 def numbers(space: Space) -> Mask:

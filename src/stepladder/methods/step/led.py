@@ -39,13 +39,6 @@ class Led:
     trail: Trail
     slots: int
 
-    @property
-    def lost(self) -> Indices:
-        """The people who could become no positive."""
-        return np.flatnonzero(
-            ~self.targets.valid.reshape(-1, self.slots * self.targets.valid.shape[1]).any(axis=1)
-        )
-
 
 def led(question: Question, people: Indices, reference: Reference, search: Search) -> Led:
     """Where the directions of some people lead."""

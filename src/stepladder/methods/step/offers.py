@@ -28,7 +28,8 @@ class Offers:
 
 def offered(judge: Judge, found: Found, slots: int) -> Offers:
     """Up to `slots` ends for each person; tight or unsure ones only for people without others."""
-    few = found.good.take(picked(found.good, judge, max(FEWEST, TIMES * slots)))
+    worth_it = _of_note(judge, found.good)
+    few = worth_it.take(picked(worth_it, judge, max(FEWEST, TIMES * slots)))
     few = sizes.eased(judge, few).first()
     if judge.cost.kind == "distance":  # a little further the same way is nearer than another way
         more = sizes.larger(judge, few)
@@ -55,6 +56,13 @@ def offered(judge: Judge, found: Found, slots: int) -> Offers:
     kind = np.repeat([0, 1, 2], [len(good), len(unsure), len(tight)])[order]
     doubtful = (kind == 1) | ((kind == 2) & (judge.holds is not None))
     return Offers(ends.take(order), kind == 2, doubtful)
+
+
+def _of_note(judge: Judge, ends: Ends) -> Ends:
+    """The ends without a change too small to notice; all of a person's where there's none."""
+    plain = np.asarray(~judge.trifles(ends.person, ends.rows).any(axis=1))
+    counts = _counts(ends.take(plain), judge)
+    return ends.take(plain | (counts[ends.person] == 0))
 
 
 def _of_others(ends: Ends, others: Ends, judge: Judge) -> Ends:

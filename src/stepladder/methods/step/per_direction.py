@@ -23,6 +23,7 @@ from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step import finish
 from stepladder.methods.step.bought import Held, box, held, ranges
 from stepladder.methods.step.clusters import Labels
+from stepladder.methods.step.judge import calm
 from stepladder.methods.step.mixed import climb, declared
 from stepladder.methods.step.private import Private
 from stepladder.methods.step.reference import Reference
@@ -123,10 +124,15 @@ class PerDirection(Private):
             return [standing(scorer.space, person.start[0], score, Outcome.STALLED, reason)] * k
         with suppress(TimeUpError):
             _finish(trail, each, reference, scorer, self.parameters.step_size)
+        tight = np.zeros(k, dtype=bool)
+        with suppress(TimeUpError):
+            ends = np.array([rows[-1] for rows in trail.values])
+            tight = trail.reached & ~calm(each, ends, self.parameters.slack, scorer)
         paths = []
         for c, (values, after) in enumerate(zip(trail.values, trail.scores, strict=True)):
             outcome, reason = self._ending(trail, c, bool(alone[c]), pace.expired, scorer.goal)
-            paths.append(Path(outcome, reason, values, scorer.space.to_points(values), after))
+            points = scorer.space.to_points(values)
+            paths.append(Path(outcome, reason, values, points, after, tight=bool(tight[c])))
         return paths
 
     def _trail(

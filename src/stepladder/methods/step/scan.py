@@ -93,8 +93,8 @@ def _between(known: Floats, shares: Floats) -> Floats:
         return known
     place = shares * (len(known) - 1)
     below = np.minimum(place.astype(np.intp), len(known) - 2)
-    part = np.clip(place - below, *BETWEEN)
-    return np.asarray(known[below] + part * (known[below + 1] - known[below]))
+    share = np.clip(place - below, *BETWEEN)
+    return np.asarray(known[below] + share * (known[below + 1] - known[below]))
 
 
 # ---- single changes ---------------------------------------------------------------------------
