@@ -99,8 +99,10 @@ def test_nobody_gets_an_empty_result_of_the_right_columns(nobody, tmp_path):
     for frame in (result.paths, result.final, result.changes, result.status):
         assert len(frame) == 0
     names = getattr(result.final, "column_names", None) or list(result.final.columns)
-    assert names[:7] == ["person", "path", "outcome", "score", "distance", "steps", "months"]
-    assert names[7:] == list(SCHEMA.columns)
+    own = ["person", "path", "outcome", "score", "distance", "steps"]
+    assert names[:6] == own
+    assert names[6:11] == ["changes", "effort", "months", "holds", "tight"]
+    assert names[11:] == list(SCHEMA.columns)
     assert len(result.metrics()) == 1
     result.save(tmp_path / "nobody.json")
     assert len(sl.Recourse.load(tmp_path / "nobody.json").final) == 0

@@ -14,6 +14,8 @@ bench.py     `stepladder bench …`
 groups.py    what people are compared by
 inputs.py    a model, its tables and its schema, as commands are given them
 limits.py    `--limits`: how far each person can go
+successors.py models that may replace this one, retrained or from a folder
+help.py      help that names what an option takes
 tablefile.py a table in a file, read at once or batch by batch
 results.py   where results go, batch by batch
 progress.py  the progress of a bench run

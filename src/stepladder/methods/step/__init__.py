@@ -5,16 +5,18 @@ planner.py        what its planners have in common
 clusters.py       partitions of the positives
 reference.py      the positives and their clusters
 default.py        the default planner: candidates, asked, chosen, laid
-  scan.py           candidates: single changes, pairs and triples
-  led.py            candidates that directions lead to
-    targets.py        the positives that a person could become
-    mixed.py          targets for people who could become none of them
-    search.py         following equation 1 toward them
-    refine.py         nearer ends: change where it earns most
-  judge.py          asked: the model, every rule, and short by the slack
-  cost.py           what counts as easy
-  chosen.py         a few that really differ
-  sizes.py          amounts as small as will do, and round
+  gathered.py       candidates, and what becomes of them when they're asked about
+    scan.py           single changes, pairs and triples
+    led.py            what directions lead to
+      targets.py        the positives that a person could become
+      mixed.py          targets for people who could become none of them
+      search.py         following equation 1 toward them
+      refine.py         nearer ends: change where it earns most
+    judge.py          asked: the model, every rule, short by the slack, and successors
+    cost.py           what counts as easy
+  offers.py         what people are offered of all that was found
+    chosen.py         a few that really differ
+    sizes.py          amounts as small as will do, and round
   laid.py           ends as steps
   blame.py          which rules keep a person from every positive
 finish.py         last touches: nothing asked twice or in vain
