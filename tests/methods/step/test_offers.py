@@ -113,3 +113,10 @@ def test_a_tight_end_that_has_to_hold_is_unsure_too():
     judge = judge_of(holds=0.9, later=[20.0] * 8)
     found = offers(judge, tight=[[30, 0]], slots=3)
     assert found.tight.tolist() == found.unsure.tolist() == [True]
+
+
+def test_near_the_end_of_what_others_have_a_slot_holds_a_little_more():
+    judge = judge_of(85.0)
+    found = offers(judge, good=[[97, 0]], slots=4)
+    assert len(found.ends) == 4
+    assert found.ends.rows[:, 0].max() <= FRAME["a"].max()
