@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.methods.cases import Case, differ
 from tests.methods.ruled import ruled_cases
+from tests.methods.step.advice import has_slack
 from tests.methods.test_completeness import Paths, each_path, methods
 
 import stepladder as sl
@@ -129,6 +130,19 @@ def assert_nothing_is_undone(case: Case, result: sl.Recourse, paths: Paths) -> N
         assert moved.all(), "a step changes nothing"
 
 
+def assert_ends_have_slack(case: Case, step: sl.StEP, result: sl.Recourse) -> None:
+    """But for those that are marked as tight; what follows is worked out anew."""
+    ends = result.final[(result.final["outcome"] == "reached") & ~result.final["tight"]]
+    for i, person in enumerate(ends["person"]):
+
+        def says_yes(rows: pd.DataFrame, person: int = person) -> np.ndarray:
+            done = case.completed(person, rows)
+            return case.met(done) & case.passes(done, case.today(person, len(done)))
+
+        today, end = case.people.iloc[[person]], ends.iloc[[i]]
+        assert has_slack(case.schema, says_yes, today, end, step.slack), end.T
+
+
 def assert_complete(case: Case, step: sl.StEP, result: sl.Recourse) -> None:
     """Whoever has a reachable positive gets there, and whoever hasn't is told why."""
     status = result.status
@@ -182,6 +196,7 @@ def assert_what_is_returned_is_true(case: Case, result: sl.Recourse) -> None:
 def assert_promises_are_kept(case: Case, step: sl.StEP) -> None:
     result = asked(case, fitted(case, step))
     assert_what_is_returned_is_true(case, result)
+    assert_ends_have_slack(case, step, result)
     assert_complete(case, step, result)
 
 

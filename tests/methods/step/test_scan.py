@@ -1,4 +1,4 @@
-"""Single changes are all tried, on values that are nobody's own; sets are ranked by what they earn."""
+"""Single changes are all tried, on values that are nobody's own; sets by what they earn."""
 
 from __future__ import annotations
 

@@ -57,15 +57,18 @@ class Cost:
         if not len(rows):
             return np.empty(0)
         answer = self.kind(space.to_frame(own.start), space.to_frame(rows))
-        costs = np.asarray(answer, dtype=np.float64)
-        if costs.shape != (len(rows),) or not np.isfinite(costs).all():
-            raise ParameterError(
-                f"The cost function returned {_shown(costs)} for {len(rows)} rows; expected one "
-                "finite number per row."
-            )
+        try:
+            costs = np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise _no_costs(repr(answer)[:60], len(rows)) from None
+        if costs.shape != (len(rows),):
+            raise _no_costs(f"the shape {costs.shape}", len(rows))
+        if not np.isfinite(costs).all():
+            raise _no_costs(str(costs[~np.isfinite(costs)][0]), len(rows))
         return costs
 
 
-def _shown(costs: Floats) -> str:
-    odd = costs[~np.isfinite(costs)] if costs.ndim == 1 else costs[:0]
-    return f"{odd[0]}" if len(odd) else f"the shape {costs.shape}"
+def _no_costs(shown: str, rows: int) -> ParameterError:
+    return ParameterError(
+        f"The cost function returned {shown} for {rows} rows; expected one finite number per row."
+    )

@@ -37,14 +37,15 @@ def offered(judge: Judge, found: Found, slots: int) -> Offers:
     best = sizes.rounded(judge, few.take(picked(few, judge, slots)))
     # What is left over holds the next easiest, however like the others they are.
     good = _filled(best, few, slots)
-    counts = _counts(good, judge)
-    lacking = np.flatnonzero((counts > 0) & (counts < slots))
-    if len(lacking):
-        more = sizes.larger(judge, good.take(np.isin(good.person, lacking)))
-        good = _filled(good, more.take(judge.sure(more.rows)), slots)
-        good = _filled(good, found.good, slots)
-        # Better an easiest end that isn't round than a path that leads nowhere.
-        good = _filled(good, found.good, slots, cheaper=True)
+    for times in (sizes.LARGER, sizes.HARDLY):
+        counts = _counts(good, judge)
+        lacking = np.flatnonzero((counts > 0) & (counts < slots))
+        if len(lacking):
+            more = sizes.larger(judge, good.take(np.isin(good.person, lacking)), times)
+            good = _filled(good, more.take(judge.sure(more.rows)), slots)
+            good = _filled(good, found.good, slots)
+    # Better an easiest end that isn't round than a path that leads nowhere.
+    good = _filled(good, worth_it, slots, cheaper=True)
     unsure = _surest(judge, _of_others(found.unsure, good, judge).first(), slots)
     both = good.plus(unsure)
     tight = _of_others(found.tight, both, judge).first()

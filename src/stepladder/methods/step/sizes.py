@@ -26,6 +26,9 @@ FURTHER = 0.05
 LARGER = (1.1, 1.25, 1.5)
 """How many times as large amounts are tried where there's no other end to offer."""
 
+HARDLY = (1.01, 1.02, 1.03, 1.05)
+"""The same where those aren't within reach either."""
+
 
 def eased(judge: Judge, ends: Ends) -> Ends:
     """Ends that get a yes with slack, with as little change as still does."""
