@@ -56,6 +56,15 @@ def as_pandas(frame):
 # ---- frames ---------------------------------------------------------------------------------
 
 
+def test_the_margin_is_how_far_past_the_line_each_path_ends(result):
+    assert list(result.margin) == ["person", "path", "margin"]
+    ends = result.final["score"] - GOAL.threshold
+    np.testing.assert_allclose(result.margin["margin"], ends, equal_nan=True)
+    reached = result.final["outcome"] == "reached"
+    assert reached.any()
+    assert (result.margin["margin"][reached] >= 0).all()
+
+
 def test_the_columns_are_those_of_the_design(result):
     assert list(result.paths) == ["person", "path", "step", *FEATURES, "score"]
     assert list(result.final) == [

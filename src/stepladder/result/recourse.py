@@ -157,6 +157,21 @@ class Recourse:
         )
 
     @cached_property
+    def margin(self) -> Frame:
+        """How far past the line each path ends: person, path, margin; below 0 where it's short.
+
+        In points of the score, or in the unit of what the model predicts.
+        """
+        scores = np.array([path.scores[-1] for path in self._flat], dtype=np.float64)
+        return self._plain(
+            {
+                "person": self._person_of_path,
+                "path": self._slot_of_path,
+                "margin": self.goal.margin(scores),
+            }
+        )
+
+    @cached_property
     def changes(self) -> Frame:
         """What each path asks for: person, path, feature, before, after, effort.
 
