@@ -84,7 +84,7 @@ class Scorer:
     def raised(self, beyond: float) -> Scorer:
         """The same scorer, for which a yes takes a score that is so much higher."""
         goal = self.goal
-        return self._with(goal=replace(goal, threshold=goal.threshold + beyond))
+        return self._with(goal=replace(goal, threshold=goal.threshold + beyond)) if beyond else self
 
     def _with(self, **other: Any) -> Scorer:
         changed = object.__new__(Scorer)  # how to ask is known already, which copy() forgets

@@ -2,13 +2,13 @@
 
 Single changes first, then pairs of them. For people without two routes neither of which holds the
 other: more values, triples, everything that helps but for what does so alone, and the ends that
-directions lead to. Where routes have to hold under retrained models, all this is done again with a
-higher score in view, for people to whom it gave too few that do.
+directions lead to. Where routes have to hold under retrained models, changes are scanned again with
+a higher score in view, for people with too few that do.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,10 +47,6 @@ class Found:
             self.tight.plus(other.tight),
         )
 
-    def of(self, people: Indices) -> Found:
-        """The same where person i is the one at `people[i]`."""
-        return Found(self.good.of(people), self.unsure.of(people), self.tight.of(people))
-
 
 def gathered(judge: Judge, question: Question, reference: Reference, search: Search) -> Found:
     """What n people could be offered."""
@@ -82,6 +78,8 @@ class Gathering:
     question: Question
     reference: Reference
     search: Search
+    more: dict[int, Ends] = field(default_factory=dict)
+    """more single changes, of people whom the first didn't help enough, once they're asked about"""
 
     @property
     def advice(self) -> Advice:
@@ -99,11 +97,6 @@ class Gathering:
     def ones(self) -> Ends:
         """Single changes."""
         return scan.singles(self.judge, self.advice.scanned)
-
-    @cached_property
-    def more(self) -> dict[int, Ends]:
-        """More single changes, of people whom the first didn't help enough."""
-        return {}
 
     def wide(self, people: Indices) -> Ends:
         """Single changes of some people, more of them than `ones` are."""
@@ -153,11 +146,10 @@ class Gathering:
 
     def led(self, people: Indices, beyond: float = 0.0) -> Found:
         """What directions lead some people to, with a score in view so far past the goal."""
-        scorer, judge = self.judge.scorer.raised(beyond), self.judge.take(people)
-        if not beyond:
-            scorer = self.judge.scorer
-        leading = led(replace(self.question, scorer=scorer), people, self.reference, self.search)
-        ends = candidates(leading, replace(judge, scorer=scorer), self.reference)
+        judge = replace(self.judge.take(people), scorer=self.judge.scorer.raised(beyond))
+        question = replace(self.question, scorer=judge.scorer)
+        leading = led(question, people, self.reference, self.search)
+        ends = candidates(leading, judge, self.reference)
         return self._asked(replace(ends, beyond=ends.beyond + beyond).of(people))
 
     def led_nearby(self, aims: list[float]) -> Found:

@@ -22,7 +22,6 @@ ROUND = (2, 10, 20, 100)
 FURTHER = 0.05
 """What part of a change may be added for a rounder value, at most."""
 
-
 LARGER = (1.1, 1.25, 1.5)
 """How many times as large amounts are tried where there's no other end to offer."""
 
