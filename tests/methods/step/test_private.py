@@ -513,6 +513,12 @@ def test_what_is_no_budget_is_refused():
     assert sl.PayPerDirection(money := budget(), steps=np.int64(5)) == sl.PayPerDirection(money, 5)
 
 
+@pytest.mark.parametrize("given", [{"cost": "distance"}, {"holds": 0.9}], ids=["cost", "holds"])
+def test_what_chooses_among_ends_is_refused_where_each_direction_is_paid_for(given):
+    with pytest.raises(ParameterError, match=f"{next(iter(given))}=.*has no ends to choose from"):
+        sl.StEP(privacy=sl.PayPerDirection(budget()), **given)
+
+
 @pytest.fixture
 def noted(monkeypatch):
     """What happens, in order: each spend, and how wide the noise of each draw is."""

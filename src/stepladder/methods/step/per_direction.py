@@ -63,6 +63,13 @@ class PerDirection(Private):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name, usual in (("cost", "effort"), ("holds", None)):
+            if (given := getattr(self.parameters, name)) != usual:
+                raise ParameterError(
+                    f"{name}={given!r} can't be used with PayPerDirection, which follows noisy "
+                    f"directions and has no ends to choose from. Leave {name} out, or use "
+                    "sl.PayOnce(budget)."
+                )
         for name, usual in (("clusterer", None), ("distance", "euclidean")):
             if (given := getattr(self.parameters, name)) != usual:
                 raise ParameterError(
@@ -74,7 +81,7 @@ class PerDirection(Private):
     @property
     def settings(self) -> dict[str, Any]:
         public = {} if self.pay.centres is None else {"clusterer": "public centres"}
-        return {**public, "privacy": self.pay.settings}
+        return {**public, "privacy": self.pay.settings, "slack": self.parameters.slack}
 
     def learn(self, table: ReferenceTable) -> Reference:
         """Keep the positives where only noisy directions come out."""
