@@ -125,7 +125,7 @@ def expected(people: pd.DataFrame, **settings: object) -> sl.Recourse:
 # ---- what comes out ---------------------------------------------------------------------------
 
 
-def test_one_person_is_counted_as_one():
+def test_one_person_is_counted_as_one(folder):
     shown = stepladder("--out", "plan.csv", "--limit", "1")
     assert re.match(r"1 person: (1 has|0 have) a path to .*, (1 has|0 have) none", shown.stdout)
 
