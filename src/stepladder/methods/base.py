@@ -439,7 +439,8 @@ class Method(ABC):
                 for i, found in zip(part, answer.paths, strict=True):
                     paths[i] = found
                 if successors is not None and not next_only:
-                    for i, found in zip(part, _stated(answer.paths, successors), strict=True):
+                    told = stated(answer.paths, successors, self.holds)
+                    for i, found in zip(part, told, strict=True):
                         paths[i] = found
                 pace.bank(len(part))
         for i, found in enumerate(paths):
@@ -550,17 +551,29 @@ def standing(space: Space, values: Floats, score: float, outcome: Outcome, reaso
     return Path(outcome, reason, row, space.to_points(row), np.array([score]))
 
 
-def _stated(paths: list[list[Path]], successors: Successors) -> list[list[Path]]:
-    """The same paths, those that end with a yes saying how likely it holds."""
+def stated(
+    paths: list[list[Path]], successors: Successors, wanted: float | None
+) -> list[list[Path]]:
+    """The same paths, those that end with a yes saying how likely it holds.
+
+    One that a search was unsure of is reached after all if those kept back state as much as is
+    wanted.
+    """
     yes = (Outcome.REACHED, Outcome.UNSURE)
     ends = [path.values[-1] for own in paths for path in own if path.outcome in yes]
     if not ends:
         return paths
     holds = iter(successors.stated(successors.votes(np.array(ends))).tolist())
-    return [
-        [replace(path, holds=next(holds)) if path.outcome in yes else path for path in own]
-        for own in paths
-    ]
+
+    def told(path: Path) -> Path:
+        if path.outcome not in yes:
+            return path
+        known = replace(path, holds=next(holds))
+        if path.outcome is Outcome.UNSURE and wanted is not None and known.holds >= wanted:
+            return replace(known, outcome=Outcome.REACHED, reason="meets the goal")
+        return known
+
+    return [[told(path) for path in own] for own in paths]
 
 
 # ---- checks -----------------------------------------------------------------------------------
