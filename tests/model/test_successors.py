@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import stepladder as sl
 from stepladder.errors import ModelError, ParameterError
-from stepladder.methods.base import stated
+from stepladder.methods import base
 from stepladder.methods.face import FACE
 from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.model.successors import FLAT, Successors, pooled_prior
@@ -336,6 +336,6 @@ def test_a_path_is_reached_where_those_kept_back_state_as_much_as_is_wanted(vote
     path = sl.Path(Outcome.UNSURE, "may not hold", rows, rows, np.array([0.1, 0.6]))
     kept = [0.5] * votes + [9.0] * (24 - votes)
     own = Successors.of([m for start in kept for m in lines(9.0, start)], SPACE, GOAL)
-    ((told,),) = stated([[path]], own, 0.8)
+    ((told,),) = base.stated([[path]], own, 0.8)
     assert told.holds == own.stated(np.array([votes]))[0]
     assert told.outcome is outcome
