@@ -23,11 +23,7 @@ LITTLE = 3.0
 def picked(ends: Ends, judge: Judge, count: int) -> Indices:
     """Up to so many of each person's ends, in the order of their cost within each person."""
     own, levels, kind = judge.feasible.take(ends.person), levels_of(judge.space), judge.cost.kind
-
-    def most(least: float) -> float:
-        times = NEAR["distance" if kind == "distance" else "effort"] * least
-        return max(times, LITTLE) if kind == "effort" else times
-
+    near = worth_it(ends, judge)
     sets, moved = own.changes(ends.rows), amounts(judge.space, own.start, ends.rows)
     order = np.lexsort((ends.cost, ends.person))
     bounds = np.searchsorted(ends.person[order], np.arange(len(judge.feasible) + 1))
@@ -35,10 +31,20 @@ def picked(ends: Ends, judge: Judge, count: int) -> Indices:
     for low, high in pairwise(bounds):
         mine = order[low:high]
         if len(mine):
-            cost = ends.cost[mine]
-            about = cost, cost <= most(cost[0]), sets[mine], moved[mine], levels
+            about = ends.cost[mine], near[mine], sets[mine], moved[mine], levels
             found.append(mine[choose(*about, count, by_sets=kind != "distance")])
     return np.concatenate(found)
+
+
+def worth_it(ends: Ends, judge: Judge) -> Mask:
+    """(e,) which ends don't cost too much beside their person's cheapest."""
+    least = np.full(len(judge.feasible), np.inf)
+    np.minimum.at(least, ends.person, ends.cost)
+    kind = judge.cost.kind
+    most = NEAR["distance" if kind == "distance" else "effort"] * least
+    if kind == "effort":
+        most = np.maximum(most, LITTLE)
+    return np.asarray(ends.cost <= most[ends.person])
 
 
 def choose(
@@ -52,6 +58,8 @@ def choose(
     by_sets: bool,
 ) -> Indices:
     """Up to so many of one person's e ends, the cheapest first; what hardly differs fills up.
+
+    What costs too much isn't chosen, but for the cheapest.
 
     near     (e,) which don't cost too much to be offered for being different
     sets     (e, features) what each changes, and by how much: `amounts`
@@ -75,10 +83,10 @@ def choose(
         if by_sets and wanted not in chosen and len(chosen) < count:
             chosen.append(wanted)
             mark(wanted)
-    while len(chosen) < min(count, len(cost)):
-        left = np.ones(len(cost), dtype=bool)
+    while len(chosen) < min(count, near.sum()):
+        left = near.copy()
         left[chosen] = False
-        better = (left & apart & near & by_sets, left & other & near, left)
+        better = (left & apart & by_sets, left & other, left)
         chosen.append(int(next(mask for mask in better if mask.any()).argmax()))
         mark(chosen[-1])
     return np.array(sorted(chosen), dtype=np.intp)

@@ -28,6 +28,9 @@ PROMISING, OF_A_SET = 24, 3
 MANY = 3
 """From how many things on directions may lead to something easier than what was scanned."""
 
+GREAT = 10.0
+"""An effort at which no end is worth it: far out in the tail of some feature."""
+
 AIMS = (0.65, 0.8, 0.9, 0.96)
 """The scores that are aimed at, one after the other, where routes have to hold."""
 
@@ -205,7 +208,12 @@ def _rank_in_set(ends: Ends, judge: Judge) -> Indices:
 
 
 def _short_of_two(ends: Ends, judge: Judge) -> Indices:
-    """The people who don't have two ends each of which holds no other's set of features."""
+    """The people who don't have two ends each of which holds no other's set of features.
+
+    An end of great effort doesn't count: there may be an easier one.
+    """
+    if judge.cost.kind == "effort":
+        ends = ends.take(ends.cost <= GREAT)
     sets = judge.feasible.take(ends.person).changes(ends.rows)
     short = []
     for person in range(len(judge.feasible)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepladder.methods.step import sizes
-from stepladder.methods.step.chosen import picked
+from stepladder.methods.step.chosen import picked, worth_it
 from stepladder.methods.step.gathered import Found
 from stepladder.methods.step.judge import Ends, Indices, Judge
 from stepladder.table.space import Mask
@@ -28,24 +28,25 @@ class Offers:
 
 def offered(judge: Judge, found: Found, slots: int) -> Offers:
     """Up to `slots` ends for each person; tight or unsure ones only for people without others."""
-    worth_it = _of_note(judge, found.good)
-    few = worth_it.take(picked(worth_it, judge, max(FEWEST, TIMES * slots)))
+    noted = _of_note(judge, found.good)
+    few = noted.take(picked(noted, judge, max(FEWEST, TIMES * slots)))
     few = sizes.eased(judge, few).first()
     if judge.cost.kind == "distance":  # a little further the same way is nearer than another way
         more = sizes.larger(judge, few)
         few = few.plus(more.take(judge.sure(more.rows))).first()
     best = sizes.rounded(judge, few.take(picked(few, judge, slots)))
     # What is left over holds the next easiest, however like the others they are.
-    good = _filled(best, few, slots)
+    good = _filled(best, few.take(worth_it(few, judge)), slots)
     for times in (sizes.LARGER, sizes.HARDLY):
         counts = _counts(good, judge)
         lacking = np.flatnonzero((counts > 0) & (counts < slots))
         if len(lacking):
             more = sizes.larger(judge, good.take(np.isin(good.person, lacking)), times)
             good = _filled(good, more.take(judge.sure(more.rows)), slots)
-            good = _filled(good, found.good, slots)
+    if judge.holds is None:  # what has to hold may lie far out, and isn't worth a slot then
+        good = _filled(good, found.good, slots)
     # Better an easiest end that isn't round than a path that leads nowhere.
-    good = _filled(good, worth_it, slots, cheaper=True)
+    good = _filled(good, noted, slots, cheaper=True)
     unsure = _surest(judge, _of_others(found.unsure, good, judge).first(), slots)
     both = good.plus(unsure)
     tight = _of_others(found.tight, both, judge).first()
