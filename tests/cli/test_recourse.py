@@ -125,6 +125,11 @@ def expected(people: pd.DataFrame, **settings: object) -> sl.Recourse:
 # ---- what comes out ---------------------------------------------------------------------------
 
 
+def test_one_person_is_counted_as_one(folder):
+    shown = stepladder("--out", "plan.csv", "--limit", "1")
+    assert re.match(r"1 person: (1 has|0 have) a path to .*, (1 has|0 have) none", shown.stdout)
+
+
 def test_csv_holds_the_ends_and_says_so(folder, table):
     shown = stepladder("--out", "plan.csv")
     assert shown.exit_code == 0, shown.output

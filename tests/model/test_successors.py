@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import beta
+from sklearn.ensemble import RandomForestClassifier
 
 import stepladder as sl
 from stepladder.errors import ModelError, ParameterError
@@ -23,6 +24,9 @@ FRAME = pd.DataFrame({"income": RNG.normal(0, 1, 300), "debt": RNG.normal(0, 1, 
 SCHEMA = sl.Schema.infer(FRAME, increase=["income"])
 SPACE = sl.Space.fit(SCHEMA, FRAME)
 GOAL = sl.Goal(threshold=0.5)
+
+
+FOREST = RandomForestClassifier(4, random_state=0).fit(FRAME, FRAME["income"] > 0)
 
 
 class Line:
@@ -297,6 +301,8 @@ def test_to_hold_takes_successors():
         (lines(0.0), "at least 2 models.*got 1"),
         (Line(0.0), "must be a list of models; got Line"),
         ("model.skops", "must be a list of models; got str"),
+        (FOREST, "must be a list of models; got RandomForestClassifier"),
+        ({"a": Line(0.0), "b": Line(1.0)}, "must be a list of models; got dict"),
     ],
 )
 def test_a_list_that_will_not_do_is_answered(given, message):

@@ -147,3 +147,15 @@ def test_a_unit_that_is_not_plainly_a_plural_stays(unit):
 )
 def test_a_change_in_short_has_the_label_and_the_unit_once(feature, before, after, said):
     assert moved(feature, before, after) == said
+
+
+@pytest.mark.parametrize(
+    ("v", "said"),
+    [
+        (float(np.float32(34.1)), "34.1"),  # as tables from 32-bit floats have it
+        (34.13, "34.13"),  # a value of its own, beyond the decimals of what is asked for
+        (float(np.float32(34.13)), "34.130001068115234"),
+    ],
+)
+def test_what_a_32_bit_float_adds_to_a_value_is_not_said(v, said):
+    assert value(sl.Numeric("share", decimals=1), v) == said

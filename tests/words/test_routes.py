@@ -104,6 +104,19 @@ def moves(*efforts: float | None) -> tuple[words.Move, ...]:
         ([(0.2,), (0.4, 0.3)], ["the easiest: one thing to do", "two things to do"]),
         # a word that fits all tells nothing apart
         ([(0.4, 0.3), (0.4, 0.2)], ["the easiest: two things to do", "two things to do"]),
+        # nor does one that fits two of three
+        (
+            [(0.9,), (0.6, 0.3), (0.6, 0.2)],
+            ["the easiest: one thing to do", "two things to do", "two things to do"],
+        ),
+        (
+            [(0.3, 0.2, 0.1), (0.5, 0.4), (0.6, 0.4)],
+            [
+                "the easiest: three things to do, smallest changes",
+                "two things to do",
+                "two things to do",
+            ],
+        ),
         # without efforts nothing is known to be small
         ([(None, None), (None,)], ["the easiest: two things to do", "one thing to do"]),
     ],

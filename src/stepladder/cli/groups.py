@@ -19,7 +19,8 @@ Groups = Annotated[
     Path | None, typer.Option(help="A table that has these columns, if the schema doesn't.")
 ]
 Identity = Annotated[
-    str | None, typer.Option("--id", help="The column of --groups that says who each is.")
+    str | None,
+    typer.Option("--id", metavar="COLUMN", help="The column of --groups that says who each is."),
 ]
 
 

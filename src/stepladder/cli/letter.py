@@ -42,7 +42,11 @@ def letter(  # noqa: PLR0913, PLR0917  # one for each option
     ] = None,
     hide: Annotated[
         list[str] | None,
-        typer.Option(help="Features that are never named, such as sex,race."),
+        typer.Option(
+            metavar="NAMES",
+            help="Features that are never named, such as sex,race. Routes that change one are left "
+            "out.",
+        ),
     ] = None,
     model: Annotated[
         str | None,

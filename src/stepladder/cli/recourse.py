@@ -341,8 +341,9 @@ def _say(run: Run, file: Path | None) -> None:
     }
     why = f" ({', '.join(f'{name} {n:,}' for name, n in sorted(rest.items()))})" if rest else ""
     typer.echo(
-        f"{run.people:,} people: {reached:,} have a path to {run.method.scorer_.goal}, "
-        f"{before:,} had a yes already, {sum(rest.values()):,} have none{why}."
+        f"{_people(run.people)}: {reached:,} {_have(reached)} a path to "
+        f"{run.method.scorer_.goal}, {before:,} had a yes already, "
+        f"{sum(rest.values()):,} {_have(sum(rest.values()))} none{why}."
     )
     if left_out := run.method.counts_.get("missing_value"):
         typer.echo(f"Reference rows left out, since a value is missing: {left_out:,}.", err=True)
@@ -350,3 +351,11 @@ def _say(run: Run, file: Path | None) -> None:
         typer.echo(f"Privacy: {run.privacy}", err=True)
     if file is not None:
         typer.echo(f"Written to {file}: {RESULTS[file.suffix.lower()]}.", err=True)
+
+
+def _people(count: int) -> str:
+    return "1 person" if count == 1 else f"{count:,} people"
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"

@@ -34,7 +34,7 @@ from stepladder.methods.pace import Pace, Progress, TimeUpError
 from stepladder.model.goal import Goal
 from stepladder.model.loading import load
 from stepladder.model.scorer import Scorer
-from stepladder.model.successors import Successors
+from stepladder.model.successors import Successors, in_a_list
 from stepladder.privacy.pay import Guarantee
 from stepladder.result.path import Outcome, Path
 from stepladder.result.recourse import Recourse
@@ -235,11 +235,10 @@ class Method(ABC):
 
     def _successors(self, given: Any, table: ReferenceTable, trust: Iterable[str]) -> Successors:
         """Models that may replace this one, asked first about what this one barely accepts."""
-        if isinstance(given, Iterable) and not isinstance(given, str):
-            given = [_opened(model, trust) for model in given]
+        models = [_opened(model, trust) for model in in_a_list(given)]
         goal, accepted = table.scorer.goal, np.flatnonzero(table.accepted & (not self.is_private))
         nearest = accepted[goal.margin(table.scores[accepted]).argsort(kind="stable")]
-        return Successors.of(given, table.space, goal, table.values[nearest])
+        return Successors.of(models, table.space, goal, table.values[nearest])
 
     def _scored(self, values: Floats, scorer: Scorer) -> Floats:
         """The scores (n,) of rows (n, features); NaN for one that can't be scored for a gap."""

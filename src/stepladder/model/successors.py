@@ -12,7 +12,7 @@ end. Here the scores of successors have to be high beside how far they spread.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,12 +73,7 @@ class Successors:
 
         accepted  (n, features) rows that the present model accepts, the nearest to the line first
         """
-        if isinstance(models, str) or not isinstance(models, Iterable):
-            raise ParameterError(
-                f"successors must be a list of models; got {name_of(models)}. "
-                "sl.successors(model, train, labels) makes one."
-            )
-        given = list(models)
+        given = in_a_list(models)
         if len(given) < FEWEST:
             raise ParameterError(
                 f"successors must be at least {FEWEST} models, half of them to search on and half "
@@ -154,6 +149,20 @@ class Successors:
     def with_prior(self, votes: Counts) -> Successors:
         """The same, knowing how other paths (n,) fared that were searched for in the same way."""
         return replace(self, prior=pooled_prior(votes, self.count))
+
+
+def in_a_list(models: Any) -> list[Any]:
+    """The models that were given, or a clear sentence about what is no list of them.
+
+    A forest is one model, though it can be iterated: over its trees.
+    """
+    is_model = callable(models) or hasattr(models, "predict")
+    if is_model or isinstance(models, str | Mapping) or not isinstance(models, Iterable):
+        raise ParameterError(
+            f"successors must be a list of models; got {name_of(models)}. "
+            "sl.successors(model, train, labels) makes one."
+        )
+    return list(models)
 
 
 def needed(holds: float) -> float:

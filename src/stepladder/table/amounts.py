@@ -58,6 +58,7 @@ def amount(feature: Feature, v: Any) -> tuple[str, str]:
     is_number = isinstance(v, int | float) and not isinstance(v, bool)
     if not is_number or not isinstance(feature, Numeric | Derived):
         return _level(feature, v), ""
+    v = _without_dust(feature, v)
     sign = "−" if v < 0 else ""
     counted = _multiplied(abs(v), 100 if feature.percent else feature.times)
     if feature.percent:
@@ -70,6 +71,21 @@ def amount(feature: Feature, v: Any) -> tuple[str, str]:
     # Without a unit, four digits may well be a year.
     number = exact(counted, apart=bool(feature.unit) or counted >= 10_000)
     return f"{sign}{number}", _singular(feature.unit) if counted == 1 else feature.unit
+
+
+def _without_dust(feature: Numeric | Derived, v: float) -> float:
+    """A value to the feature's decimals, where it has more only from once being a 32-bit float.
+
+    >>> _without_dust(Numeric("share", decimals=1), 34.099998474121094)
+    34.1
+    >>> _without_dust(Numeric("share", decimals=1), 34.13)
+    34.13
+    """
+    if isinstance(v, int) or feature.most_decimals is None:
+        return v
+    short = round(v, feature.most_decimals)
+    single = np.float32(v)
+    return short if float(single) == v and single == np.float32(short) else v
 
 
 def _level(feature: Feature, v: Any) -> str:

@@ -25,7 +25,7 @@ SPACE = re.compile(r"(?<=[\d%]) (?=\S)")
 HYPHEN = re.compile(r"(?<=\d)-(?=\d)")
 """Where a line could end within a number and its unit."""
 
-ELSEWHERE = "There is no route that this letter could tell. Please ask us."
+ELSEWHERE = "There is no route that can be set out in this letter. Please ask us."
 """What is said where all routes change something hidden."""
 
 

@@ -190,7 +190,7 @@ def margin(goal: Goal, reached: float) -> str:
 def told_apart(routes: Sequence[Route]) -> tuple[Route, ...]:
     """The same routes, each knowing what it is among them: the easiest comes first.
 
-    Of one route nothing is said but what it asks for; nor is a word that would fit all of them.
+    Of one route nothing is said but what it asks for; nor is a word that fits several of them.
     """
     if len(routes) < 2:
         return tuple(routes)
@@ -200,16 +200,18 @@ def told_apart(routes: Sequence[Route]) -> tuple[Route, ...]:
     made = []
     for number, route in enumerate(routes):
         kinds = [EASIEST] if number == 0 else []
-        if 1 < counts[number] == min(counts) < max(counts):
-            kinds.append(FEWEST)
-        if (
-            counts[number] > 1
-            and len(known) == len(routes)
-            and largest[number] == min(known) < max(known)
-        ):
-            kinds.append(SMALLEST)
+        if counts[number] > 1:  # of one thing to do there's no more to say
+            if _is_least(counts[number], counts):
+                kinds.append(FEWEST)
+            if len(known) == len(routes) and _is_least(largest[number], known):
+                kinds.append(SMALLEST)
         made.append(replace(route, kinds=tuple(kinds)))
     return tuple(made)
+
+
+def _is_least(number: float | None, numbers: Sequence[float]) -> bool:
+    """Whether a number is the least of some, and the only one."""
+    return number == min(numbers) and numbers.count(number) == 1
 
 
 def _largest(route: Route) -> float | None:

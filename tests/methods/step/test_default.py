@@ -11,6 +11,8 @@ from tests.methods import bank
 
 import stepladder as sl
 from stepladder.errors import ParameterError
+from stepladder.methods.pace import TimeUpError
+from stepladder.methods.step import default
 from stepladder.model.successors import FLAT, Successors
 
 COUNT = 24
@@ -202,3 +204,18 @@ def test_a_real_model_and_its_real_successors():
     fresh = sl.successors(model, train / 1000, labels, count=16, random_state=9)
     held = np.mean([Scaled(one)(reached[columns]) >= 0.5 for one in fresh])
     assert held > 0.8
+
+
+def test_what_was_found_when_time_was_up_is_offered_as_one_step(monkeypatch):
+    step = bank.fitted()
+
+    def late(*_):
+        raise TimeUpError
+
+    monkeypatch.setattr(default, "offered", late)
+    early = step.recourse(bank.REJECTED)
+    reached = early.final["outcome"] == "reached"
+    assert set(early.final["outcome"]) <= {"reached", "timed_out"}
+    assert reached.groupby(early.final["person"]).any().mean() > 0.9
+    assert (early.final["steps"][reached] == 1).all()
+    bank.assert_sound(early, bank.REJECTED)

@@ -10,7 +10,7 @@ from tests.methods import bank
 import stepladder as sl
 from stepladder.methods.base import Question
 from stepladder.methods.pace import Pace
-from stepladder.methods.step.gathered import Found, gathered
+from stepladder.methods.step.gathered import Found, Gathering
 from stepladder.methods.step.judge import Judge
 from stepladder.methods.step.search import Search
 from stepladder.table.feasible import Feasible
@@ -33,7 +33,7 @@ def asked(step: sl.StEP, people: pd.DataFrame) -> tuple[Found, Judge]:
     question = Question(own, scores, step.scorer_, pace, np.zeros(len(own), dtype=np.intp))
     judge = Judge(own, step.scorer_, reference.advice.cost, step.slack)
     search = Search(step.alpha, step.step_size, step.max_steps)
-    return gathered(judge, question, reference, search), judge
+    return Gathering(judge, question, reference, search).run(), judge
 
 
 def sets(found: Found, judge: Judge) -> set[str]:

@@ -20,8 +20,9 @@ from stepladder.methods.base import TOO_LATE, Answer, Question, ReferenceTable, 
 from stepladder.methods.pace import TimeUpError
 from stepladder.methods.step import scan
 from stepladder.methods.step.blame import blame
+from stepladder.methods.step.chosen import picked
 from stepladder.methods.step.cost import Cost
-from stepladder.methods.step.gathered import gathered
+from stepladder.methods.step.gathered import Gathering
 from stepladder.methods.step.judge import Judge
 from stepladder.methods.step.laid import laid
 from stepladder.methods.step.led import to_clusters
@@ -31,6 +32,7 @@ from stepladder.methods.step.planner import Planner
 from stepladder.methods.step.reference import Advice, Reference
 from stepladder.methods.step.scan import Scanned
 from stepladder.methods.step.search import Search
+from stepladder.methods.steps import keeping
 from stepladder.result.path import Outcome, Path
 from stepladder.table.effort import Effort
 from stepladder.table.space import Floats, Space
@@ -84,11 +86,9 @@ class Default(Planner):
         paths: list[list[Path]] = []
         for people in pace.batches(np.arange(count)):
             for at in range(0, len(people), TOGETHER):
-                some = question.take(people[at : at + TOGETHER])
-                try:
-                    paths += self._paths(some, reference)
-                except TimeUpError:
+                if pace.expired:
                     break
+                paths += self._paths(question.take(people[at : at + TOGETHER]), reference)
                 pace.reached(len(paths))
         for i in range(len(paths), count):
             start, score = question.feasible.start[i], question.scores[i]
@@ -102,16 +102,41 @@ class Default(Planner):
         judge = Judge(
             question.feasible, question.scorer, advice.cost, of.slack, of.holds, question.successors
         )
-        found = gathered(judge, question, reference, self._search)
-        offers = offered(judge, found, reference.slots)
-        paths = self._laid(judge, offers)
-        without = np.flatnonzero([not mine for mine in paths])
-        reasons = blame(without, question.feasible, reference, question.scorer)
+        gathering = Gathering(judge, question, reference, self._search)
+        try:
+            offers = offered(judge, gathering.run(), reference.slots)
+            paths = self._laid(judge, offers)
+            without = np.flatnonzero([not mine for mine in paths])
+            reasons = blame(without, question.feasible, reference, question.scorer)
+        except TimeUpError:
+            return self._in_time(gathering, reference.slots)
         for person, mine in enumerate(paths):
             why = reasons.get(person, "there's no other route")
             start, score = question.feasible.start[person], question.scores[person]
             none = standing(judge.space, start, score, Outcome.UNREACHABLE, why)
             paths[person] = mine + [none] * (reference.slots - len(mine))
+        return paths
+
+    def _in_time(self, gathering: Gathering, slots: int) -> list[list[Path]]:
+        """The paths of n people by what was found when time was up: each is one step."""
+        judge, question = gathering.judge, gathering.question
+        ends, goal = gathering.found.good, judge.scorer.goal
+        ends = ends.take(picked(ends, judge, slots))
+        own = judge.feasible.take(ends.person)
+        trails = [np.stack([start, end]) for start, end in zip(own.start, ends.rows, strict=True)]
+        paths: list[list[Path]] = [[] for _ in range(len(judge.feasible))]
+        for i, rows in enumerate(keeping(own, trails) if trails else ()):
+            if len(rows) == 2 and not goal.is_range:  # else there's something left to ask
+                person = ends.person[i]
+                scores = np.array([question.scores[person], goal.threshold + ends.beyond[i]])
+                points = judge.space.to_points(rows)
+                path = Path(Outcome.REACHED, "meets the goal", rows, points, scores)
+                paths[person].append(path)
+        for person, mine in enumerate(paths):
+            start, score = judge.feasible.start[person], question.scores[person]
+            why = "the time budget ended before another route was found" if mine else TOO_LATE
+            late = standing(judge.space, start, score, Outcome.TIMED_OUT, why)
+            paths[person] = mine + [late] * (slots - len(mine))
         return paths
 
     def to_clusters(self, question: Question, reference: Reference) -> list[list[Path]]:

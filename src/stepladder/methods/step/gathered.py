@@ -9,7 +9,7 @@ a higher score in view, for people with too few that do.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -48,28 +48,6 @@ class Found:
         )
 
 
-def gathered(judge: Judge, question: Question, reference: Reference, search: Search) -> Found:
-    """What n people could be offered."""
-    gathering, goal = Gathering(judge, question, reference, search), judge.scorer.goal
-    everyone, aims = np.arange(len(judge.feasible)), [0.0]
-    if judge.holds is not None and not goal.is_range:
-        aims += [aim - goal.threshold for aim in AIMS if aim > goal.threshold]
-    found, short = gathering.nothing(), everyone
-    for beyond in aims:
-        if len(short):
-            found = found.plus(gathering.scanned(short, beyond))
-            short = _short_of_two(found.good, judge)
-    if judge.cost.kind == "distance":
-        return found.plus(gathering.led_nearby(aims))
-    lacking = _short_of_two if judge.holds is None else _without
-    short = lacking(found.good, judge)
-    if len(short):
-        found = found.plus(gathering.everything(short, _enough_alone(found.good, judge)))
-        short = lacking(found.good, judge)
-    short = np.union1d(short, _of_many(found.good, judge))
-    return found.plus(gathering.led(short)) if len(short) else found
-
-
 @dataclass(frozen=True, eq=False)
 class Gathering:
     """The search for candidates for n people, all of whose single changes are asked about once."""
@@ -80,6 +58,37 @@ class Gathering:
     search: Search
     more: dict[int, Ends] = field(default_factory=dict)
     """more single changes, of people whom the first didn't help enough, once they're asked about"""
+    parts: list[Found] = field(default_factory=list)
+    """what was found so far: if time is up, it's what there is"""
+
+    @property
+    def found(self) -> Found:
+        """All that was found so far."""
+        none = self.judge.nothing()
+        return reduce(Found.plus, self.parts, Found(none, none, none))
+
+    def run(self) -> Found:
+        """What all n people could be offered."""
+        judge, goal = self.judge, self.judge.scorer.goal
+        short, aims = np.arange(len(judge.feasible)), [0.0]
+        if judge.holds is not None and not goal.is_range:
+            aims += [aim - goal.threshold for aim in AIMS if aim > goal.threshold]
+        for beyond in aims:
+            if len(short):
+                self.scan(short, beyond)
+                short = _short_of_two(self.found.good, judge)
+        if judge.cost.kind == "distance":
+            self.lead_nearby(aims)
+            return self.found
+        lacking = _short_of_two if judge.holds is None else _without
+        short = lacking(self.found.good, judge)
+        if len(short):
+            self.try_everything(short, _enough_alone(self.found.good, judge))
+            short = lacking(self.found.good, judge)
+        short = np.union1d(short, _of_many(self.found.good, judge))
+        if len(short):
+            self.lead(short)
+        return self.found
 
     @property
     def advice(self) -> Advice:
@@ -105,8 +114,8 @@ class Gathering:
         self.more.update({int(p): found.take(found.person == p) for p in new})
         return self.judge.nothing().plus(*(self.more[int(p)] for p in people))
 
-    def scanned(self, people: Indices, beyond: float) -> Found:
-        """What single changes, pairs and triples lead to.
+    def scan(self, people: Indices, beyond: float) -> None:
+        """Look at what single changes, pairs and triples lead to.
 
         beyond  how far past the goal the score in view lies
         """
@@ -115,16 +124,14 @@ class Gathering:
         need = (goal - self.today) / (1 - judge.slack)
         ones = self.ones.take(np.isin(self.ones.person, people))
         found = self._asked(ones, beyond)
-        fronts = Fronts.of(ones, judge, self.today)
-        found = found.plus(self._sets(fronts, need, 2, people, beyond))
+        found = found.plus(self._sets(Fronts.of(ones, judge, self.today), need, 2, people, beyond))
         short = np.intersect1d(people, _short_of_two(found.good, judge))
         if len(short):
             wide = self.wide(short)
             found = found.plus(self._asked(wide, beyond))
             fronts = Fronts.of(ones.plus(wide), judge, self.today, _enough_alone(found.good, judge))
             for size in (2, 3):
-                found = found.plus(self._sets(fronts, need, size, short, beyond))
-        return found
+                self._sets(fronts, need, size, short, beyond)
 
     def _sets(
         self, fronts: Fronts, need: Floats, size: int, people: Indices, beyond: float
@@ -135,35 +142,29 @@ class Gathering:
         person, rows = scan.combined(some, size, need[people], start)
         return self._asked(self.judge.ends(people[person], rows), beyond)
 
-    def everything(self, people: Indices, left_out: Mask) -> Found:
-        """What some people need of everything that helps, but for what does so alone."""
+    def try_everything(self, people: Indices, left_out: Mask) -> None:
+        """See what some people need of everything that helps, but for what does so alone."""
         ones = self.ones.plus(self.wide(people))
         fronts = Fronts.of(ones, self.judge, self.today, left_out)
         rows = scan.everything(fronts, self.judge.feasible.start)[people]
         tried = self.judge.ends(people, rows)
         yes = tried.take(tried.beyond >= 0)
-        return self._asked(pared(yes.person, yes.rows, self.judge))
+        self._asked(pared(yes.person, yes.rows, self.judge))
 
-    def led(self, people: Indices, beyond: float = 0.0) -> Found:
-        """What directions lead some people to, with a score in view so far past the goal."""
+    def lead(self, people: Indices, beyond: float = 0.0) -> Found:
+        """Follow some people's directions, with a score in view so far past the goal."""
         judge = replace(self.judge.take(people), scorer=self.judge.scorer.raised(beyond))
         question = replace(self.question, scorer=judge.scorer)
         leading = led(question, people, self.reference, self.search)
         ends = candidates(leading, judge, self.reference)
         return self._asked(replace(ends, beyond=ends.beyond + beyond).of(people))
 
-    def led_nearby(self, aims: list[float]) -> Found:
-        """What directions lead everybody to, aiming further in where nothing holds."""
-        found, left = self.nothing(), np.arange(len(self.judge.feasible))
+    def lead_nearby(self, aims: list[float]) -> None:
+        """Follow everybody's directions, aiming further in where nothing holds."""
+        left = np.arange(len(self.judge.feasible))
         for beyond in aims:
             if len(left):
-                found = found.plus(self.led(left, beyond))
-                left = _without(found.good, self.judge)
-        return found
-
-    def nothing(self) -> Found:
-        none = self.judge.nothing()
-        return Found(none, none, none)
+                left = np.setdiff1d(left, self.lead(left, beyond).good.person)
 
     def _asked(self, tried: Ends, beyond: float = 0.0) -> Found:
         """The most promising candidates; one that is tight is also tried a little larger."""
@@ -175,7 +176,8 @@ class Gathering:
         if judge.slack and len(tight):
             yes = yes.plus(sizes.larger(judge, tight, (1 / (1 - judge.slack),)))
         sure = judge.sure(yes.rows)
-        return Found(yes.take(sure), yes.take(~sure), tight)
+        self.parts.append(Found(yes.take(sure), yes.take(~sure), tight))
+        return self.parts[-1]
 
 
 # ---- which of them ----------------------------------------------------------------------------

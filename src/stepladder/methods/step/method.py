@@ -49,8 +49,9 @@ class StEP(Method):
     alpha           how a positive's weight falls with its distance
     clusterer       None for k-means, "random", or a scikit-learn clusterer
     random_state    the seed; the same seed gives the same rows, but for private noise
-    cost            what routes are chosen by: "effort" (see `stepladder.table.effort`), "distance",
-                    or a function of frames of rows before and after, which returns one cost per row
+    cost            what routes are chosen by: "effort" (see `stepladder.table.effort`), "distance"
+                    (weighted by `distance` and by what is difficult), or a function of frames of
+                    rows before and after, which returns one cost per row
     max_changes     how many things a path may change at most
     slack           an end is still a yes if its numbers fall this part short of what was planned;
                     where there's no such end, one is offered all the same, and marked as tight

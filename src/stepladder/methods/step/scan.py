@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 
 from stepladder.methods.step.judge import Ends, Judge
 from stepladder.model.goal import Goal
+from stepladder.table.effort import CORE
 from stepladder.table.space import Floats, Mask, Space
 
 Indices = NDArray[np.intp]
 
 VALUES, MORE = 20, 60
-"""How many values of a feature are tried at first, and for people to whom those are no help."""
-
-CORE = (2.0, 98.0)
-"""Between which percentiles they lie at first."""
+"""How many values of a feature are tried at first, and for people to whom those are no help: at
+first between the percentiles that effort is measured by, then wherever there are any."""
 
 BETWEEN = (0.25, 0.75)
 """How near a quantile may come to its neighbours, as parts of the way from one to the other."""
