@@ -20,8 +20,8 @@ from fnmatch import fnmatch
 
 import pandas as pd
 from advice_ends import ROOT, answered, cells
-from advice_fair import compared, is_near
-from advice_lines import Measured, lines
+from advice_fair import BEFORE, NOW, line, read, rerun
+from advice_lines import Line, Measured, lines
 from advice_measured import ENDS, by_brute_force, everything
 from advice_page import draw, filled
 from sklearn.exceptions import ConvergenceWarning
@@ -58,19 +58,24 @@ def measured() -> Measured:
     return Measured(pd.read_parquet(ROUTES), pd.read_parquet(BRUTE))
 
 
+def promises() -> list[Line]:
+    """Everything that was promised and measured."""
+    fair = [line(read(BEFORE), read(NOW))] if NOW.exists() else []
+    return [*lines(measured()), *fair]
+
+
 def verdicts() -> bool:
     """Print every line, and say whether all are met."""
-    found = lines(measured())
-    for line in found:
-        print(f"{line.verdict:>8}  {line.promise}: {line.number}")
-    return all(line.met is not False for line in found)
+    found = promises()
+    for each in found:
+        print(f"{each.verdict:>8}  {each.promise}: {each.number}")
+    return all(each.met is not False for each in found)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=["run", "measure", "lines", "page", "fair"])
     parser.add_argument("--only", default="*")
-    parser.add_argument("--seeds", type=int, default=3, help="of the fair table")
     given = parser.parse_args()
     # Networks are trained for as long as they're worth it, not until nothing moves.
     warnings.filterwarnings("ignore", category=ConvergenceWarning)
@@ -78,11 +83,14 @@ def main() -> None:
         answer(given.only)
     if given.what in ("run", "measure"):
         measure(given.only)
+    if given.what == "run" and given.only == "*" and not NOW.exists():
+        rerun()
     if given.what == "page":
-        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), measured()), encoding="utf-8")
+        text = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(filled(text, measured(), promises()), encoding="utf-8")
         draw(measured(), PAGE.parent / "pictures")
     if given.what == "fair":
-        sys.exit(not is_near(compared(given.seeds)))
+        rerun()
     if given.what in ("run", "lines"):
         sys.exit(not verdicts())
 

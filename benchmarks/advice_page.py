@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,9 @@ from advice_lines import (
     PERSON,
     TABLES,
     TASK,
+    Line,
     Measured,
     brute,
-    lines,
     sets,
     success,
 )
@@ -29,23 +29,28 @@ from stepladder.view.plots.style import Marks, headed, marked, quantity
 Chart = Any
 
 
-def filled(text: str, measured: Measured) -> str:
+def filled(text: str, measured: Measured, promises: Sequence[Line]) -> str:
     """A page with each of its tables between the marks that bear its name."""
-    for name, table in PARTS.items():
+    tables = {
+        "lines": _verdicts(promises),
+        "methods": _methods(measured),
+        "tasks": _tasks(measured),
+    }
+    for name, table in tables.items():
         begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
         before, rest = text.split(begin)
         after = rest.split(end)[1]
-        text = f"{before}{begin}\n{markdown(table(measured))}\n{end}{after}"
+        text = f"{before}{begin}\n{markdown(table)}\n{end}{after}"
     return text
 
 
-def _verdicts(measured: Measured) -> Table:
+def _verdicts(promises: Sequence[Line]) -> Table:
     rows = [
         Row(
             (line.promise,),
             (Entry(words=line.verdict, best=line.met is False), Entry(words=line.number)),
         )
-        for line in lines(measured)
+        for line in promises
     ]
     columns = (Column("", left=True), Column("Measured", left=True))
     return Table("lines", "", ("Aim",), columns, tuple(rows))
@@ -158,13 +163,6 @@ def _beside(measured: Measured, name: str, form: str) -> pd.Series[str]:
     """Ours with 0.1's in brackets."""
     own, other = (_mean(measured, method, name, form) for method in ("effort", "before"))
     return own + " (" + other.reindex(own.index).fillna("–") + ")"
-
-
-PARTS: Mapping[str, Callable[[Measured], Table]] = {
-    "lines": _verdicts,
-    "methods": _methods,
-    "tasks": _tasks,
-}
 
 
 # ---- pictures ---------------------------------------------------------------------------------

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from advice import BRUTE, PAGE, ROUTES, measured
+from advice import BRUTE, PAGE, ROUTES, measured, promises
 from advice_brute import options, tried, two_apart, two_that_differ
+from advice_fair import line as fair_line
 from advice_lines import Measured, alike, lines
 from advice_measures import (
     changed,
@@ -211,6 +212,19 @@ def test_methods_are_compared_on_as_many_routes_of_the_same_people():
     assert other["effort"].tolist() == [4, 5]
 
 
+def test_distances_are_held_against_the_fair_table_s_by_task():
+    def trials(first: float, second: float) -> dict[str, dict[str, float]]:
+        return {
+            f"adult/dnn/{seed}": {"l2_distance": mean, "nearest_l2_distance": 1.0}
+            for seed, mean in enumerate((first, second))
+        }
+
+    assert fair_line(trials(2.0, 4.0), trials(2.5, 3.6)).met
+    missed = fair_line(trials(2.0, 4.0), trials(2.5, 3.8))
+    assert not missed.met
+    assert "at most 1.050 (UCI Adult, DNN)" in missed.number
+
+
 # ---- what is committed ------------------------------------------------------------------------
 
 
@@ -220,7 +234,9 @@ def test_the_page_shows_what_was_measured():
     if not (ROUTES.exists() and BRUTE.exists()):
         pytest.skip("nothing was measured yet: make bench-advice")
     text = PAGE.read_text(encoding="utf-8")
-    assert filled(text, measured()) == text, "python benchmarks/advice.py page writes it again"
+    assert filled(text, measured(), promises()) == text, (
+        "python benchmarks/advice.py page writes it again"
+    )
 
 
 @pytest.mark.parametrize("table", ["mortgage", "adult", "credit_default"])
