@@ -8,7 +8,7 @@ intervals.py  how sure a value is
 fairness.py   groups compared
 
 >>> sorted(name for name, metric in METRICS.items() if not metric.higher_is_better)[:2]
-['distance_to_positives', 'l2_distance']
+['distance_to_positives', 'easiest_effort']
 """
 
 from stepladder.metrics.paths import (

@@ -82,8 +82,8 @@ def test_what_is_cut_never_costs_more_and_stays_a_yes_with_slack():
     ("start", "end", "line", "expected"),
     [
         (0.0, 61.37, 61.3, 62.0),  # to a tenth of its power of ten, further from the start
-        (50.0, 88.61, 88.0, 89.0),
-        (90.0, 61.37, 61.4, 61.0),
+        (50.0, 88.61, 88.0, 90.0),  # or to a half of it, where that isn't much further
+        (90.0, 61.37, 61.4, 60.0),
         (0.0, 99.0, 98.9, 100.0),
         (3.17, 61.37, 61.3, 62.0),  # the value is round, not the change
     ],

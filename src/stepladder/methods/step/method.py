@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stepladder.checks import finite, whole_number
-from stepladder.errors import ParameterError
+from stepladder.errors import ModelError, ParameterError
 from stepladder.kernels.alpha import Alpha, Volcano
 from stepladder.methods.base import Answer, Method, Question, ReferenceTable
 from stepladder.methods.refusals import background
@@ -194,7 +194,10 @@ class StEP(Method):
         made_up = self.reference_.values
         if not self.is_private or not len(made_up):
             return super()._background(table)
-        scores = table.scorer.score(made_up)
+        try:
+            scores = table.scorer.score(made_up)
+        except ModelError:  # it may not take what is made up of what never changes
+            return None
         accepted = table.scorer.yes(scores, made_up)
         margins = table.scorer.goal.margin(scores)
         return background(made_up[accepted], margins[accepted]) if accepted.any() else None

@@ -41,6 +41,9 @@ SURE = {2: 40, 3: 26}
 NEARLY = {2: 20, 3: 14}
 """The same of those that nearly do."""
 
+EVEN = {2: 12, 3: 0}
+"""The same of those that should, once more with changes as even as they can be."""
+
 NEAR = 0.8
 """What part of what is needed counts as nearly there."""
 
@@ -233,12 +236,17 @@ def _worth_asking(
     few: Fronts, part: slice, sets: Indices, size: int, need: Floats
 ) -> tuple[Indices, Indices, Indices]:
     """People (c,), sets (c,) and combinations of values (c,) to ask about, the cheapest of each."""
-    total, price = (_added(side[part], sets, size) for side in (few.gain, few.cost))
+    total, price = (_joined(side[part], sets, np.add) for side in (few.gain, few.cost))
+    dearest = _joined(few.cost[part], sets, np.maximum)
     found = []
     sure = total >= need[:, None, None]
     nearly = ~sure & (total >= NEAR * need[:, None, None])
-    for mask, most in ((sure, SURE[size]), (nearly, NEARLY[size])):
-        priced = np.where(mask, price, np.inf)
+    for mask, cost, most in (
+        (sure, price, SURE[size]),
+        (nearly, price, NEARLY[size]),
+        (sure, dearest, EVEN[size]),
+    ):
+        priced = np.where(mask, cost, np.inf)
         cell = priced.argmin(axis=2)
         least = np.take_along_axis(priced, cell[:, :, None], axis=2)[:, :, 0]
         order = np.argsort(least, axis=1, kind="stable")[:, :most]
@@ -249,10 +257,10 @@ def _worth_asking(
     return person, which, cells
 
 
-def _added(side: Floats, sets: Indices, size: int) -> Floats:
+def _joined(side: Floats, sets: Indices, join: np.ufunc) -> Floats:
     """(n, sets, combinations) what the features of each set come to together."""
     total = side[:, sets[:, 0]]
-    for axis in range(1, size):
-        total = total[:, :, :, None] + side[:, sets[:, axis]][:, :, None, :]
+    for axis in range(1, sets.shape[1]):
+        total = join(total[:, :, :, None], side[:, sets[:, axis]][:, :, None, :])
         total = total.reshape(*total.shape[:2], -1)
     return np.asarray(total)
