@@ -107,6 +107,13 @@ def asker(model: Any, name: str, goal: Goal, columns: int, levels: Mapping[str, 
     )
 
 
+def takes_cells(model: Any) -> bool:
+    """Whether a model is asked with an array of a frame's cells: it knows no column's name."""
+    if _is_from(model, "torch.nn", "Module"):
+        return True
+    return column_count(model) is not None and column_names(model) is None
+
+
 def column_count(model: Any) -> int | None:
     """How many columns a model was trained on, if it says."""
     if _is_from(model, "xgboost", "Booster"):

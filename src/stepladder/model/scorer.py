@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from stepladder.errors import ModelError, ParameterError, listing
@@ -23,10 +24,12 @@ from stepladder.model.asking import (
     categories_of,
     desired_labels,
     name_of,
+    takes_cells,
     trained_order,
 )
 from stepladder.model.goal import Goal, python_scalar
 from stepladder.table import frames
+from stepladder.table.building import Builder, Cells
 from stepladder.table.frames import Frame, Template
 from stepladder.table.rules.requirements import Requirements
 from stepladder.table.space import Floats, Mask, Space
@@ -73,6 +76,7 @@ class Scorer:
         # Names first: which columns don't fit says more than how many.
         self._order = None if self.takes_points else trained_order(model, self.name, space)
         self._ask = self._asking()
+        self._form = self._forming()
         self._parts: Parts = at_once
         self.policy = Requirements.of(goal.policy, space.schema, policy=True)
         self.desired = desired_labels(model, goal, self.name)
@@ -96,6 +100,15 @@ class Scorer:
         levels = {} if self.takes_points else categories_of(self.model, self.name, self.space)
         return asker(self.model, self.name, self.goal, columns, levels)
 
+    def _forming(self) -> Callable[[Floats], Any]:
+        """What makes values into the form that the model takes: points, cells or a frame."""
+        schema, template = self.space.schema, self.space.template
+        if self.takes_points:
+            return self.space.to_points
+        if takes_cells(self.model) and Cells.are_numbers(schema):
+            return Cells(schema, template.columns)
+        return Builder(schema, template, self._order)
+
     def __getstate__(self) -> dict[str, Any]:
         """A scorer is pickled as its model; how to ask it is found out again."""
         return {key: value for key, value in self.__dict__.items() if key != "_ask"}
@@ -108,19 +121,16 @@ class Scorer:
         """The scores (n,) of rows given as values: the very rows a person would see."""
         scores = np.empty(len(values))
         for part in self._parts(len(values)):
-            rows = values[part]
-            scores[part] = self._checked(
-                self.space.to_points(rows) if self.takes_points else self._frame(rows)
-            )
+            scores[part] = self._checked(self._form(values[part]))
         return scores
 
     def alike(self, other: Scorer) -> bool:
         """Whether another model of the same space takes rows in the same form."""
-        return self.takes_points == other.takes_points and self._order == other._order
+        return type(self._form) is type(other._form) and self._order == other._order
 
     def prepared(self, values: Floats) -> Any:
         """Rows in the form that the model takes, so that several models need it made only once."""
-        return self.space.to_points(values) if self.takes_points else self._frame(values)
+        return self._form(values)
 
     def score_prepared(self, rows: Any, some: NDArray[np.intp]) -> Floats:
         """The scores of some of the prepared rows."""
@@ -138,7 +148,7 @@ class Scorer:
         for part in self._parts(len(points)):
             some = points[part]
             scores[part] = self._checked(
-                some.copy() if self.takes_points else self._frame(self.space.to_values(some))
+                some.copy() if self.takes_points else self._form(self.space.to_values(some))
             )
         return scores
 
@@ -228,12 +238,6 @@ class Scorer:
             )
         return mask
 
-    def _frame(self, values: Floats) -> Frame:
-        frame = self.space.to_frame(values)
-        if self._order is None:
-            return frame
-        return frames.read(frame).select(*self._order).to_native()
-
     def _checked(self, rows: Any) -> Floats:
         """The model's answer about points or a frame, once it's known to be one score per row."""
         count = len(rows)
@@ -298,12 +302,17 @@ class Scorer:
         return f"this row: {self._shown(rows, here)}"
 
     def _some(self, rows: Any, indices: NDArray[np.intp]) -> Any:
-        if self.takes_points:
+        if isinstance(rows, np.ndarray):
             return rows[indices]
         return frames.read(rows)[indices.tolist()].to_native()
 
     def _shown(self, rows: Any, indices: NDArray[np.intp], most: int = 3) -> str:
         part = self._some(rows, indices[:most])
-        frame = self.space.decode(part) if self.takes_points else part
+        if self.takes_points:
+            frame = self.space.decode(part)
+        elif isinstance(part, np.ndarray):
+            frame = pd.DataFrame(part, columns=self.space.template.columns)
+        else:
+            frame = part
         more = f" and {len(indices) - most} more" if len(indices) > most else ""
         return "; ".join(str(row) for row in frames.read(frame).rows(named=True)) + more

@@ -286,6 +286,39 @@ class Template:
         small = np.abs(known) < 10.0 ** (precision - scale)
         return bool((small & (known == np.round(known, scale))).all())
 
+    def numpy_dtype(self, name: str) -> np.dtype[Any] | None:
+        """The dtype of NumPy arrays that become column `name` as it is; None if there's none."""
+        if isinstance(self.empty, pd.DataFrame):
+            dtype = self.empty[name].dtype
+            return dtype if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else None
+        known = self.dtypes[name]
+        if known == nw.Boolean:
+            return np.dtype(bool)
+        is_plain = (known.is_integer() or known.is_float()) and known != nw.Int128
+        return np.dtype(str(known).lower()) if is_plain else None
+
+    def listing(self, name: str, levels: Sequence[Any]) -> Any:
+        """A native column that holds each level once, for `taken`; None if its dtype can't."""
+        column = self.pick(name, levels, np.arange(len(levels), dtype=np.float64))
+        if isinstance(column, pd.Series):
+            if column.dtype != self.empty[name].dtype:
+                return None
+            return column if column.dtype == object else column.array
+        kind, ours = (
+            (column.type, self.empty.schema.field(name).type)
+            if self.library == "pyarrow"
+            else (column.dtype, self.empty.schema[name])
+        )
+        return column if kind == ours else None
+
+    def taken(self, listed: Any, codes: NDArray[np.intp]) -> Any:
+        """The native column of some levels, by their positions in what `listing` made."""
+        if isinstance(listed, pd.Series):  # pandas would guess the dtype of a bare array of objects
+            return pd.Series(listed.array.take(codes), dtype=listed.dtype, copy=False)
+        if self.library == "polars":
+            return listed.gather(codes)
+        return listed.take(codes)
+
     def is_single_precision(self, name: str) -> bool:
         return self.dtypes[name] == nw.Float32
 

@@ -31,6 +31,7 @@ from stepladder.errors import (
     listing,
 )
 from stepladder.table import frames
+from stepladder.table.building import Builder
 from stepladder.table.derived import Derived
 from stepladder.table.feature import Categorical, Change, Feature, Numeric, Ordinal
 from stepladder.table.frames import Frame, Template
@@ -268,20 +269,12 @@ class Space:
 
     def to_frame(self, values: Floats, template: Template | None = None) -> Frame:
         """A frame of `values`, in the columns and dtypes of `template` (default: as fitted)."""
-        template = template or self.template
-        index = {f.name: i for i, f in enumerate(self.schema.features)}
-        built: dict[str, Any] = {}
-        for feature in self.schema.features:
-            column = values[:, index[feature.name]]
-            if isinstance(feature, Numeric) or feature.levels is None:
-                built[feature.name] = _number_column(template, feature.name, column)
-            elif isinstance(feature, Categorical) and feature.onehot:
-                for code, name in enumerate(feature.onehot):
-                    flags = np.where(np.isnan(column), np.nan, column == code)
-                    built[name] = template.column(name, flags)
-            else:
-                built[feature.name] = template.pick(feature.name, feature.levels or (), column)
-        return template.build({name: built[name] for name in template.columns})
+        builder = self._builder if template is None else Builder(self.schema, template)
+        return builder(values)
+
+    @cached_property
+    def _builder(self) -> Builder:
+        return Builder(self.schema, self.template)
 
     # ---- values ⇄ points ------------------------------------------------------------------
 
@@ -432,11 +425,6 @@ def _standard(feature: Feature, column: Floats) -> tuple[float, float]:
             )
         spread = 1.0
     return float(known.mean()), spread
-
-
-def _number_column(template: Template, name: str, column: Floats) -> Any:
-    """A numeric column in the template's dtype, unless that would change a value."""
-    return template.column(name, column, keep_dtype=template.holds(name, column))
 
 
 def _without_dust(raw: Floats, center: Floats, single: Mask) -> Floats:
