@@ -28,11 +28,15 @@ def could_end(feasible: Feasible, rows: Floats) -> Mask:
     return could
 
 
+def may_end(feasible: Feasible, rows: Floats) -> Mask:
+    """(n,) which rows keep the rules, and could be where a path ends."""
+    if feasible.is_box:
+        return np.ones(len(rows), dtype=bool)
+    return np.asarray(feasible.fulfils(rows) & could_end(feasible, rows))
+
+
 def margins(feasible: Feasible, rows: Floats, scorer: Scorer) -> Floats:
     """(n,) how far rows are beyond the goal; minus infinity for one that breaks a rule."""
-    if feasible.is_box:
-        return np.asarray(scorer.goal.margin(scorer.score(rows)))
-    kept = np.flatnonzero(feasible.fulfils(rows) & could_end(feasible, rows))
-    found = np.full(len(rows), -np.inf)
+    kept, found = may_end(feasible, rows), np.full(len(rows), -np.inf)
     found[kept] = scorer.goal.margin(scorer.score(rows[kept]))
     return found

@@ -78,12 +78,17 @@ class Scorer:
         self._ask = self._asking()
         self._form = self._forming()
         self._parts: Parts = at_once
+        self._known: dict[bytes, float] | None = None
         self.policy = Requirements.of(goal.policy, space.schema, policy=True)
         self.desired = desired_labels(model, goal, self.name)
 
     def in_parts(self, parts: Parts) -> Scorer:
         """The same scorer, which asks about rows in the parts that `parts` cuts them into."""
         return self._with(_parts=parts)
+
+    def remembering(self) -> Scorer:
+        """The same scorer, which asks about the very same values only once."""
+        return self._with(_known={})
 
     def raised(self, beyond: float) -> Scorer:
         """The same scorer, for which a yes takes a score that is so much higher."""
@@ -119,6 +124,16 @@ class Scorer:
 
     def score(self, values: Floats) -> Floats:
         """The scores (n,) of rows given as values: the very rows a person would see."""
+        if self._known is None or not len(values):
+            return self._scores(values)
+        keys, known = _keys(values), self._known
+        new = {key: row for row, key in enumerate(keys) if key not in known}
+        if new:
+            scores = self._scores(values[list(new.values())])
+            known.update(zip(new, scores.tolist(), strict=True))
+        return np.array([known[key] for key in keys])
+
+    def _scores(self, values: Floats) -> Floats:
         scores = np.empty(len(values))
         for part in self._parts(len(values)):
             scores[part] = self._checked(self._form(values[part]))
@@ -316,3 +331,10 @@ class Scorer:
             frame = part
         more = f" and {len(indices) - most} more" if len(indices) > most else ""
         return "; ".join(str(row) for row in frames.read(frame).rows(named=True)) + more
+
+
+def _keys(values: Floats) -> list[bytes]:
+    """Rows (n, features) as what they are remembered by."""
+    cells = np.ascontiguousarray(values)
+    found: list[bytes] = cells.view(f"V{cells.strides[0]}").ravel().tolist()
+    return found

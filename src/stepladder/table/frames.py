@@ -299,7 +299,10 @@ class Template:
 
     def listing(self, name: str, levels: Sequence[Any]) -> Any:
         """A native column that holds each level once, for `taken`; None if its dtype can't."""
-        column = self.pick(name, levels, np.arange(len(levels), dtype=np.float64))
+        try:
+            column = self.pick(name, levels, np.arange(len(levels), dtype=np.float64))
+        except Exception:  # noqa: BLE001  # each library has errors of its own
+            return None
         if isinstance(column, pd.Series):
             if column.dtype != self.empty[name].dtype:
                 return None

@@ -33,6 +33,7 @@ from stepladder.methods.step.reference import Advice, Reference
 from stepladder.methods.step.scan import Scanned
 from stepladder.methods.step.search import Search
 from stepladder.methods.steps import keeping
+from stepladder.model.scorer import Scorer
 from stepladder.result.path import Outcome, Path
 from stepladder.table.effort import Effort
 from stepladder.table.space import Floats, Space
@@ -99,15 +100,16 @@ class Default(Planner):
     def _paths(self, question: Question, reference: Reference) -> list[list[Path]]:
         of, advice = self.parameters, reference.advice
         assert advice is not None
+        scorer, asked = question.scorer, replace(question, scorer=question.scorer.remembering())
         judge = Judge(
-            question.feasible, question.scorer, advice.cost, of.slack, of.holds, question.successors
+            asked.feasible, asked.scorer, advice.cost, of.slack, of.holds, asked.successors
         )
-        gathering = Gathering(judge, question, reference, self._search)
+        gathering = Gathering(judge, asked, reference, self._search)
         try:
             offers = offered(judge, gathering.run(), reference.slots)
-            paths = self._laid(judge, offers)
+            paths = self._laid(judge, offers, scorer)
             without = np.flatnonzero([not mine for mine in paths])
-            reasons = blame(without, question.feasible, reference, question.scorer)
+            reasons = blame(without, asked.feasible, reference, asked.scorer)
         except TimeUpError:
             return self._in_time(gathering, reference.slots)
         for person, mine in enumerate(paths):
@@ -161,15 +163,18 @@ class Default(Planner):
         of = self.parameters
         return Search(of.alpha, of.step_size, of.max_steps)
 
-    def _laid(self, judge: Judge, offers: Offers) -> list[list[Path]]:
-        """The paths of n people to what they're offered, the easiest first."""
+    def _laid(self, judge: Judge, offers: Offers, scorer: Scorer) -> list[list[Path]]:
+        """The paths of n people to what they're offered, the easiest first.
+
+        `scorer` remembers nothing: the model confirms every row that is returned.
+        """
         ends, of = offers.ends, self.parameters
         paths: list[list[Path]] = [[] for _ in range(len(judge.feasible))]
         if not len(ends):
             return paths
         own = judge.feasible.take(ends.person)
-        trails, scores = laid(own, ends.rows, judge.scorer, of.step_size, of.max_steps)
-        met = judge.scorer.met(np.array([after[-1] for after in scores]))
+        trails, scores = laid(own, ends.rows, scorer, of.step_size, of.max_steps)
+        met = scorer.met(np.array([after[-1] for after in scores]))
         for i, (rows, after) in enumerate(zip(trails, scores, strict=True)):
             if len(rows) < 2 or not met[i]:  # a model may answer differently when asked again
                 continue

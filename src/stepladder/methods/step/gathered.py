@@ -15,7 +15,7 @@ import numpy as np
 
 from stepladder.methods.base import Question
 from stepladder.methods.step import scan, sizes
-from stepladder.methods.step.judge import Ends, Indices, Judge
+from stepladder.methods.step.judge import Ends, Indices, Judge, numbers
 from stepladder.methods.step.led import candidates, led, pared
 from stepladder.methods.step.reference import Advice, Reference
 from stepladder.methods.step.scan import Fronts
@@ -24,6 +24,9 @@ from stepladder.table.space import Floats, Mask
 
 PROMISING, OF_A_SET = 24, 3
 """How many of a person's candidates are asked about short of their amounts, and of a set."""
+
+FEW = 64
+"""Up to how many ends are asked about a little larger before it's known that they are tight."""
 
 MANY = 3
 """From how many things on directions may lead to something easier than what was scanned."""
@@ -86,7 +89,7 @@ class Gathering:
         lacking = _short_of_two if judge.holds is None else _without
         short = lacking(self.found.good, judge)
         if len(short):
-            self.try_everything(short, _enough_alone(self.found.good, judge))
+            self.try_everything(short, _alone(self.found.good, judge))
             short = lacking(self.found.good, judge)
         short = np.union1d(short, _of_many(self.found.good, judge))
         if len(short):
@@ -126,24 +129,22 @@ class Gathering:
         goal = scan.worth(judge.scorer.goal, np.array(beyond))
         need = (goal - self.today) / (1 - judge.slack)
         ones = self.ones.take(np.isin(self.ones.person, people))
-        found = self._asked(ones, beyond)
-        found = found.plus(self._sets(Fronts.of(ones, judge, self.today), need, 2, people, beyond))
+        pairs = self._sets(Fronts.of(ones, judge, self.today), need, (2,), people)
+        found = self._asked(ones, pairs, beyond=beyond)
         short = np.intersect1d(people, _short_of_two(found.good, judge))
         if len(short):
             wide = self.wide(short)
-            found = found.plus(self._asked(wide, beyond))
-            fronts = Fronts.of(ones.plus(wide), judge, self.today, _enough_alone(found.good, judge))
-            for size in (2, 3):
-                self._sets(fronts, need, size, short, beyond)
+            singles = ones.plus(wide)
+            fronts = Fronts.of(singles, judge, self.today, _enough_alone(singles, beyond, judge))
+            self._asked(wide, self._sets(fronts, need, (2, 3), short), beyond=beyond)
 
-    def _sets(
-        self, fronts: Fronts, need: Floats, size: int, people: Indices, beyond: float
-    ) -> Found:
-        """What pairs or triples of changes lead some people to."""
+    def _sets(self, fronts: Fronts, need: Floats, sizes: tuple[int, ...], people: Indices) -> Ends:
+        """What sets of so many changes lead some people to."""
         some = Fronts(*(side[people] for side in (fronts.values, fronts.gain, fronts.cost)))
         start = self.judge.feasible.start[people]
-        person, rows = scan.combined(some, size, need[people], start)
-        return self._asked(self.judge.ends(people[person], rows), beyond)
+        found = [scan.combined(some, size, need[people], start) for size in sizes]
+        person, rows = (np.concatenate(sides) for sides in zip(*found, strict=True))
+        return self.judge.ends(people[person], rows)
 
     def try_everything(self, people: Indices, left_out: Mask) -> None:
         """See what some people need of everything that helps, but for what does so alone."""
@@ -169,18 +170,33 @@ class Gathering:
             if len(left):
                 left = np.setdiff1d(left, self.lead(left, beyond).good.person)
 
-    def _asked(self, tried: Ends, beyond: float = 0.0) -> Found:
-        """The most promising candidates; one that is tight is also tried a little larger."""
-        judge = self.judge
-        yes = tried.take(tried.beyond >= beyond)
-        yes = yes.take(_promising(yes, judge))
-        calm = judge.calm(yes.person, yes.rows)
-        tight, yes = yes.take(~calm), yes.take(calm)
-        if judge.slack and len(tight):
-            yes = yes.plus(sizes.larger(judge, tight, (1 / (1 - judge.slack),)))
-        sure = judge.sure(yes.rows)
-        self.parts.append(Found(yes.take(sure), yes.take(~sure), tight))
+    def _asked(self, *tried: Ends, beyond: float = 0.0) -> Found:
+        """The most promising of each; one that is tight is also tried a little larger."""
+        judge, yes = self.judge, [ends.take(ends.beyond >= beyond) for ends in tried]
+        best = judge.nothing().plus(*(ends.take(_promising(ends, judge)) for ends in yes))
+        calm, more = self._calm(best)
+        good = best.take(calm).plus(more)
+        sure = judge.sure(good.rows)
+        self.parts.append(Found(good.take(sure), good.take(~sure), best.take(~calm)))
         return self.parts[-1]
+
+    def _calm(self, ends: Ends) -> tuple[Mask, Ends]:
+        """(e,) which ends have slack, and what those that haven't are a little larger, if that has.
+
+        Where they're few all of it is asked about together, needed or not: see `Judge.steady`.
+        """
+        judge, count, times = self.judge, len(ends), 1 / (1 - self.judge.slack)
+        if not judge.slack or count > FEW:
+            calm = judge.calm(ends.person, ends.rows)
+            tight = ends.take(~calm)
+            return calm, sizes.larger(judge, tight, (times,)) if len(tight) else tight
+        own = judge.feasible.take(ends.person)
+        rows = own.repair(sizes.enlarged(judge, ends, times))
+        every = np.tile(np.arange(count), 2)
+        yes, beyond = judge.steady(own.take(every), np.concatenate([ends.rows, rows]))
+        calm, larger = yes[:count], np.flatnonzero(yes[count:] & ~yes[:count])
+        found = Ends(ends.person, rows, beyond[count:], judge.cost.of(own, rows))
+        return calm, found.take(larger).first()
 
 
 # ---- which of them ----------------------------------------------------------------------------
@@ -237,10 +253,27 @@ def _without(ends: Ends, judge: Judge) -> Indices:
     return np.setdiff1d(np.arange(len(judge.feasible)), ends.person)
 
 
-def _enough_alone(ends: Ends, judge: Judge) -> Mask:
-    """(n, features) which changes are enough by themselves."""
+def _alone(ends: Ends, judge: Judge) -> Mask:
+    """(n, features) which changes are ends by themselves."""
     changes = judge.feasible.take(ends.person).changes(ends.rows)
     alone = np.flatnonzero(changes.sum(axis=1) == 1)
     enough = np.zeros(judge.feasible.start.shape, dtype=bool)
     enough[ends.person[alone], changes[alone].argmax(axis=1)] = True
     return enough
+
+
+def _enough_alone(singles: Ends, beyond: float, judge: Judge) -> Mask:
+    """(n, features) which changes are enough by themselves, with some slack as far as one can see.
+
+    A number is if more than one value of it does and the nearest falls well short of the furthest.
+    """
+    yes = singles.take(singles.beyond >= beyond)
+    own = judge.feasible.take(yes.person)
+    feature = own.changes(yes.rows).argmax(axis=1)
+    each = np.arange(len(yes))
+    far = np.abs(yes.rows[each, feature] - own.start[each, feature])
+    least, most = (np.full(judge.feasible.start.shape, end) for end in (np.inf, -np.inf))
+    np.minimum.at(least, (yes.person, feature), far)
+    np.maximum.at(most, (yes.person, feature), far)
+    slack = np.where(numbers(judge.space), judge.slack, 0.0)
+    return np.asarray((most >= 0) & (least <= (1 - slack) * most))

@@ -13,15 +13,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stepladder.methods.asked import margins
+from stepladder.methods.asked import margins, may_end
 from stepladder.methods.step.cost import Cost
 from stepladder.model.scorer import Scorer
 from stepladder.model.successors import Successors
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Numeric
+from stepladder.table.rules.links import changed
 from stepladder.table.space import Floats, Mask, Space
 
 Indices = NDArray[np.intp]
+
+ONE_CALL = 512
+"""Up to how many rows a model takes hardly longer over than over one."""
 
 NOTICED = 0.05
 """How many standard deviations a number has to move for a person to notice."""
@@ -50,8 +54,7 @@ class Ends:
 
     def first(self) -> Ends:
         """Without those that a person has twice."""
-        keyed = pd.DataFrame(np.column_stack([self.person, self.rows]))
-        return self.take(~keyed.duplicated().to_numpy())
+        return self.take(_firsts(self.person, self.rows))
 
     def plus(self, *others: Ends) -> Ends:
         every = (self, *others)
@@ -84,13 +87,24 @@ class Judge:
 
     def ends(self, person: Indices, rows: Floats) -> Ends:
         """Candidates once they're asked about; what changes nothing, or comes twice, goes."""
+        person, rows = self._made(person, rows)
+        own = self.feasible.take(person)
+        return Ends(person, rows, margins(own, rows, self.scorer), self.cost.of(own, rows))
+
+    def calm_ends(self, person: Indices, rows: Floats) -> Ends:
+        """The candidates that get a yes with slack."""
+        person, rows = self._made(person, rows)
+        own = self.feasible.take(person)
+        calm, beyond = self.steady(own, rows)
+        return Ends(person, rows, beyond, self.cost.of(own, rows)).take(calm)
+
+    def _made(self, person: Indices, rows: Floats) -> tuple[Indices, Floats]:
+        """Rows that keep the rules, without those that change nothing or come twice."""
         own = self.feasible.take(person)
         rows = own.repair(rows)
-        keyed = pd.DataFrame(np.column_stack([person, rows]))
-        kept = np.flatnonzero(own.changes(rows).any(axis=1) & ~keyed.duplicated().to_numpy())
-        own, rows = own.take(kept), rows[kept]
-        beyond = margins(own, rows, self.scorer)
-        return Ends(person[kept], rows, beyond, self.cost.of(own, rows))
+        kept = np.flatnonzero(own.changes(rows).any(axis=1))
+        kept = kept[_firsts(person[kept], rows[kept])]
+        return person[kept], rows[kept]
 
     def nothing(self) -> Ends:
         """No candidates."""
@@ -101,13 +115,27 @@ class Judge:
         """(c,) which rows that get a yes still get one where they fall short."""
         return calm(self.feasible.take(person), rows, self.slack, self.scorer)
 
-    def yes(self, person: Indices, rows: Floats) -> tuple[Mask, Floats]:
-        """(c,) which settled rows get a yes with slack that holds, and how far past the goal."""
-        beyond = margins(self.feasible.take(person), rows, self.scorer)
-        met = beyond >= 0
-        met[met] = self.calm(person[met], rows[met])
+    def yes(self, person: Indices, rows: Floats) -> Mask:
+        """(c,) which settled rows get a yes with slack that holds."""
+        met, _ = self.steady(self.feasible.take(person), rows)
         met[met] = self.sure(rows[met])
-        return met, beyond
+        return met
+
+    def steady(self, own: Feasible, rows: Floats) -> tuple[Mask, Floats]:
+        """(c,) which settled rows get a yes with slack, and how far past the goal each is.
+
+        Where they're few they're asked about together with what they are when they fall short,
+        since a call takes longer than a row; where they're many, only those that get a yes are.
+        """
+        if self.slack and 0 < len(rows) <= ONE_CALL:
+            which, short = _short(own, rows, self.slack)
+            if len(rows) + len(short) <= ONE_CALL:
+                return _together(own, rows, which, short, self.scorer)
+        beyond = margins(own, rows, self.scorer)
+        met = np.flatnonzero(beyond >= 0)
+        yes: Mask = np.zeros(len(rows), dtype=bool)
+        yes[met] = calm(own.take(met), rows[met], self.slack, self.scorer)
+        return yes, beyond
 
     def sure(self, rows: Floats) -> Mask:
         """(c,) which rows hold as surely as is asked for."""
@@ -143,12 +171,31 @@ def calm(own: Feasible, rows: Floats, slack: float, scorer: Scorer) -> Mask:
     """(c,) which rows that get a yes still get one where their numbers fall short by the slack."""
     found = np.ones(len(rows), dtype=bool)
     if slack > 0 and len(rows):
-        which, tried = _short(own, rows, slack)
-        own = own.take(which)
-        yes = own.workable(tried) & own.passes(tried)
-        yes[yes] = scorer.met(scorer.score(tried[yes]))
-        np.logical_and.at(found, which, yes)
+        which, short = _short(own, rows, slack)
+        yes = _could_be(own.take(which), short)
+        yes[yes] = scorer.met(scorer.score(short[yes]))
+        found[which[~yes]] = False
     return found
+
+
+def _together(
+    own: Feasible, rows: Floats, which: Indices, short: Floats, scorer: Scorer
+) -> tuple[Mask, Floats]:
+    """`Judge.steady` in one call: short (s, features) are what rows `which` (s,) are cut to."""
+    beyond, ends = np.full(len(rows), -np.inf), may_end(own, rows)
+    yes = _could_be(own.take(which), short)
+    scores = scorer.score(np.concatenate([rows[ends], short[yes]]))
+    at = np.count_nonzero(ends)
+    beyond[ends] = scorer.goal.margin(scores[:at])
+    yes[yes] = scorer.met(scores[at:])
+    met = beyond >= 0
+    met[which[~yes]] = False
+    return np.asarray(met), beyond
+
+
+def _could_be(own: Feasible, short: Floats) -> Mask:
+    """(s,) which rows that fall short could be, and keep the policy."""
+    return np.asarray(own.workable(short) & own.passes(short))
 
 
 def numbers(space: Space) -> Mask:
@@ -174,5 +221,13 @@ def _short(own: Feasible, rows: Floats, slack: float) -> tuple[Indices, Floats]:
     each[np.arange(len(of)), feature] = back[of, feature]
     several = np.flatnonzero(moved.sum(axis=1) > 1)
     which = np.concatenate([of, several])
-    together = np.where(moved, back, rows)[several]
-    return which, own.take(which).complete(np.concatenate([each, together]))
+    short = np.concatenate([each, np.where(moved, back, rows)[several]])
+    less = changed(short, rows[which]).any(axis=1)
+    which, short = which[less], short[less]
+    return which, own.take(which).complete(short)
+
+
+def _firsts(person: Indices, rows: Floats) -> Mask:
+    """(c,) which rows their person doesn't have before."""
+    keyed = np.column_stack([person, rows])
+    return np.asarray(~pd.DataFrame(keyed).duplicated().to_numpy())

@@ -86,8 +86,9 @@ def pared(person: Indices, rows: Floats, judge: Judge) -> Ends:
     effort = judge.cost.efforts(own, rows)
     waste = finish.waste(rows, own, judge.cost.weights, judge.scorer)
     cheap = np.where(effort > 0, 1 / np.where(effort > 0, effort, 1.0), 0.0)
-    left = [finish.reset(rows, own, order, judge.scorer) for order in (waste, effort, cheap)]
-    return judge.ends(np.tile(person, 4), np.concatenate([rows, *left]))
+    orders, three = np.concatenate([waste, effort, cheap]), np.tile(np.arange(len(rows)), 3)
+    left = finish.reset(rows[three], own.take(three), orders, judge.scorer)
+    return judge.ends(np.tile(person, 4), np.concatenate([rows, left]))
 
 
 def _arrived(found: Led) -> tuple[Indices, Floats]:

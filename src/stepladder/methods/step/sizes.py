@@ -63,7 +63,7 @@ def _together(judge: Judge, person: Indices, ends: Floats) -> Floats:
         rows = np.where(moving[going, None], rows, ends[going, None])
         each = np.repeat(going, len(tried))
         rows = own.take(each).settle(rows.reshape(-1, ends.shape[1]))
-        yes = judge.yes(person[each], rows)[0].reshape(-1, len(tried))
+        yes = judge.yes(person[each], rows).reshape(-1, len(tried))
         hit, at = yes.any(axis=1), yes.argmax(axis=1)
         best[going[hit]] = rows.reshape(-1, len(tried), ends.shape[1])[hit, at[hit]]
         part = np.where(hit, tried[at], PARTS)
@@ -94,7 +94,7 @@ def _one_by_one(judge: Judge, person: Indices, ends: Floats) -> Floats:
         some = own.take(each).changes(less).any(axis=1)
         some &= (way == 0) | ((np.abs(way) >= least[f]) & amounts(own, ends)[each, f])
         yes: Mask = np.zeros(len(each), dtype=bool)
-        yes[some] = judge.yes(person[each[some]], less[some])[0]
+        yes[some] = judge.yes(person[each[some]], less[some])
         by_end = yes.reshape(-1, len(SHARES))
         hit = np.flatnonzero(by_end.any(axis=1))
         found = less.reshape(-1, len(SHARES), ends.shape[1])[hit, by_end[hit].argmax(axis=1)]
@@ -104,12 +104,15 @@ def _one_by_one(judge: Judge, person: Indices, ends: Floats) -> Floats:
 
 def larger(judge: Judge, ends: Ends, times: Sequence[float] = LARGER) -> Ends:
     """Ends with their amounts so many times as large, where that gets a yes with slack."""
+    rows = [enlarged(judge, ends, t) for t in times]
+    return judge.calm_ends(np.tile(ends.person, len(times)), np.concatenate(rows))
+
+
+def enlarged(judge: Judge, ends: Ends, times: float) -> Floats:
+    """Rows (e, features) with the ends' amounts so many times as large, asked about or not."""
     own = judge.feasible.take(ends.person)
     way = np.where(amounts(own, ends.rows), ends.rows - own.start, 0.0)
-    rows = [judge.within(own, ends.rows + way * (t - 1)) for t in times]
-    tried = judge.ends(np.tile(ends.person, len(times)), np.concatenate(rows))
-    tried = tried.take(tried.beyond >= 0)
-    return tried.take(judge.calm(tried.person, tried.rows))
+    return judge.within(own, ends.rows + way * (times - 1))
 
 
 def rounded(judge: Judge, ends: Ends) -> Ends:
@@ -121,7 +124,7 @@ def rounded(judge: Judge, ends: Ends) -> Ends:
     tried = own.take(each).settle(tried.reshape(-1, rows.shape[1]))
     other = np.asarray(changed(tried, rows[each]).any(axis=1))
     yes: Mask = np.asarray(~other)
-    yes[other] = judge.yes(ends.person[each[other]], tried[other])[0]
+    yes[other] = judge.yes(ends.person[each[other]], tried[other])
     by_end: Mask = yes.reshape(-1, count)
     found = tried.reshape(-1, count, rows.shape[1])[np.arange(len(rows)), by_end.argmax(axis=1)]
     hit = np.flatnonzero(by_end.any(axis=1))
