@@ -31,6 +31,7 @@ from stepladder.model.goal import Goal, python_scalar
 from stepladder.table import frames
 from stepladder.table.building import Builder, Cells
 from stepladder.table.frames import Frame, Template
+from stepladder.table.keys import keys_of
 from stepladder.table.rules.requirements import Requirements
 from stepladder.table.space import Floats, Mask, Space
 
@@ -126,7 +127,7 @@ class Scorer:
         """The scores (n,) of rows given as values: the very rows a person would see."""
         if self._known is None or not len(values):
             return self._scores(values)
-        keys, known = _keys(values), self._known
+        keys, known = keys_of(values), self._known
         new = {key: row for row, key in enumerate(keys) if key not in known}
         if new:
             scores = self._scores(values[list(new.values())])
@@ -331,10 +332,3 @@ class Scorer:
             frame = part
         more = f" and {len(indices) - most} more" if len(indices) > most else ""
         return "; ".join(str(row) for row in frames.read(frame).rows(named=True)) + more
-
-
-def _keys(values: Floats) -> list[bytes]:
-    """Rows (n, features) as what they are remembered by."""
-    cells = np.ascontiguousarray(values)
-    found: list[bytes] = cells.view(f"V{cells.strides[0]}").ravel().tolist()
-    return found

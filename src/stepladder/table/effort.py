@@ -74,13 +74,13 @@ class Effort:
         """
         asked = self.space.links.changes(start, rows)
         effort = np.where(asked, CATEGORY, 0.0)
-        for f in np.flatnonzero(~np.isnan(self.spread) & asked.any(axis=0)):
-            before, after = start[:, f], rows[:, f]
+        for f in np.flatnonzero(~np.isnan(self.spread) & asked.any(axis=0)).tolist():
+            moved = np.flatnonzero(asked[:, f])
+            before, after = start[moved, f], rows[moved, f]
             size = np.abs(after - before) / self.spread[f]
             if (known := self.known[f]) is not None:
                 size = np.fmax(size, np.abs(_rank(known, after) - _rank(known, before)))
-            size = np.where(np.isnan(size), CATEGORY, size)  # from a gap
-            effort[:, f] = np.where(asked[:, f], size, 0.0)
+            effort[moved, f] = np.where(np.isnan(size), CATEGORY, size)  # from a gap
         personal = 1.0 if difficulty is None else difficulty
         return np.asarray(effort * self.difficulty * personal + EACH * asked)
 

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -85,6 +85,10 @@ def key(label: Hashable) -> Hashable:
 
 def numbers(column: nw.Series[Any], name: str) -> NDArray[np.float64]:
     """A numeric column as floats, NaN where a value is missing."""
+    native: Any = column.to_native()
+    kind = native.dtype if isinstance(native, pd.Series) else None
+    if isinstance(kind, np.dtype) and kind.kind in "iuf":  # the usual one, without a detour
+        return _exact(native.to_numpy(np.float64, copy=True), column, name, whole=kind.kind != "f")
     dtype = column.dtype
     if column.null_count() == len(column):  # whatever the dtype: there's nothing in it to be wrong
         return np.full(len(column), np.nan)
@@ -103,9 +107,15 @@ def numbers(column: nw.Series[Any], name: str) -> NDArray[np.float64]:
             f"{hint}, or pass numbers."
         )
     found = np.array(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    if dtype.is_integer():
-        for i in np.flatnonzero(np.abs(found) > EXACT):
-            _refuse_inexact(column[int(i)], name)
+    return _exact(found, column, name, whole=dtype.is_integer())
+
+
+def _exact(
+    found: NDArray[np.float64], column: nw.Series[Any], name: str, *, whole: bool
+) -> NDArray[np.float64]:
+    """A column's floats, unless one of its whole numbers is another one as a float."""
+    for i in np.flatnonzero(np.abs(found) > EXACT) if whole else ():
+        _refuse_inexact(column[int(i)], name)
     return found
 
 
@@ -207,7 +217,9 @@ class Template:
     @classmethod
     def of_pandas(cls, dtypes: Mapping[str, Any]) -> Template:
         """That of a pandas frame with these dtypes."""
-        return cls(pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in dtypes.items()}))
+        plain = all(isinstance(dtype, np.dtype | pd.StringDtype) for dtype in dtypes.values())
+        # Category dtypes may be equal and yet list their levels in another order.
+        return cls((_kept if plain else _empty)(tuple(dtypes.items())))
 
     def declaring(
         self, levels: Mapping[str, Sequence[Any]], *, shared_only: bool = False
@@ -380,6 +392,14 @@ class Template:
             return pd.DataFrame(dict(columns))
         library = importlib.import_module(self.library)
         return (library.table if self.library == "pyarrow" else library.DataFrame)(dict(columns))
+
+
+def _empty(dtypes: tuple[tuple[str, Any], ...]) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in dtypes})
+
+
+_kept = lru_cache(maxsize=64)(_empty)
+"""The same, made only once for the same dtypes: people come one by one, in frames of one kind."""
 
 
 def _with_gaps(dtype: Any) -> Any:

@@ -187,7 +187,8 @@ class Schema:
 
     def set_aside(self, columns: Iterable[str]) -> tuple[str, ...]:
         """Those of a table's columns that no feature uses."""
-        return tuple(column for column in columns if column not in self.columns)
+        known = set(self.columns)
+        return tuple(column for column in columns if column not in known)
 
     def position(self, name: str) -> int:
         """The index of a feature; the error for an unknown name suggests the nearest right one."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from stepladder.methods.asked import margins, may_end
@@ -19,6 +18,7 @@ from stepladder.model.scorer import Scorer
 from stepladder.model.successors import Successors
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Numeric
+from stepladder.table.keys import firsts
 from stepladder.table.rules.links import changed
 from stepladder.table.space import Floats, Mask, Space
 
@@ -54,7 +54,7 @@ class Ends:
 
     def first(self) -> Ends:
         """Without those that a person has twice."""
-        return self.take(_firsts(self.person, self.rows))
+        return self.take(firsts(np.column_stack([self.person, self.rows])))
 
     def plus(self, *others: Ends) -> Ends:
         every = (self, *others)
@@ -103,7 +103,7 @@ class Judge:
         own = self.feasible.take(person)
         rows = own.repair(rows)
         kept = np.flatnonzero(own.changes(rows).any(axis=1))
-        kept = kept[_firsts(person[kept], rows[kept])]
+        kept = kept[firsts(np.column_stack([person, rows])[kept])]
         return person[kept], rows[kept]
 
     def nothing(self) -> Ends:
@@ -225,9 +225,3 @@ def _short(own: Feasible, rows: Floats, slack: float) -> tuple[Indices, Floats]:
     less = changed(short, rows[which]).any(axis=1)
     which, short = which[less], short[less]
     return which, own.take(which).complete(short)
-
-
-def _firsts(person: Indices, rows: Floats) -> Mask:
-    """(c,) which rows their person doesn't have before."""
-    keyed = np.column_stack([person, rows])
-    return np.asarray(~pd.DataFrame(keyed).duplicated().to_numpy())
