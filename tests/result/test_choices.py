@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stepladder as sl
-from stepladder.result.choices import CLEARLY, amounts, chosen, differ, easiest_first, levels_of
+from stepladder.result.choices import CLEARLY, amounts, chosen, differ, easiest_first
 
 LEVELS = np.array([False, False, True])
 """Of income, debt and job, which is a category."""
@@ -158,7 +158,7 @@ def test_amounts_are_differences_of_what_is_ordered_and_levels_of_what_is_not():
     )
     space = sl.Space.fit(schema, rows)
     values = space.read(rows)
-    assert levels_of(space).tolist() == [False, False, True]
+    assert space.unordered.tolist() == [False, False, True]
     assert amounts(space, values[:1], values[1:]).tolist() == [[3.0, 1.0, 2.0]]
     values[0] = np.nan
     found = amounts(space, values[:1], values[1:])

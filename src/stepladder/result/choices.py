@@ -24,14 +24,9 @@ CLEARLY = 0.75
 """Up to which share of a change another one is clearly smaller."""
 
 
-def levels_of(space: Space) -> Mask:
-    """(features,) which are categories, whose amounts are codes"""
-    return np.array([not feature.ordered for feature in space.schema.features])
-
-
 def amounts(space: Space, start: Floats, ends: Floats) -> Floats:
     """(n, features) by how much paths from `start` to `ends`, both (n, features), change things."""
-    return np.where(levels_of(space), ends, ends - start)
+    return np.where(space.unordered, ends, ends - start)
 
 
 def differ(
@@ -70,7 +65,7 @@ def different(space: Space, paths: Sequence[Path], order: Sequence[int]) -> list
     start = np.concatenate([path.values[:1] for path in paths])
     ends = np.concatenate([path.values[-1:] for path in paths])
     sets = space.links.changes(start, ends)
-    return chosen(order, sets, amounts(space, start, ends), levels_of(space))
+    return chosen(order, sets, amounts(space, start, ends), space.unordered)
 
 
 def chosen(

@@ -79,7 +79,8 @@ class Effort:
             before, after = start[moved, f], rows[moved, f]
             size = np.abs(after - before) / self.spread[f]
             if (known := self.known[f]) is not None:
-                size = np.fmax(size, np.abs(_rank(known, after) - _rank(known, before)))
+                ranks = _rank(known, np.concatenate([before, after]))
+                size = np.fmax(size, np.abs(ranks[len(moved) :] - ranks[: len(moved)]))
             effort[moved, f] = np.where(np.isnan(size), CATEGORY, size)  # from a gap
         personal = 1.0 if difficulty is None else difficulty
         return np.asarray(effort * self.difficulty * personal + EACH * asked)

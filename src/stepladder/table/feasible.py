@@ -32,6 +32,8 @@ Ends = tuple[Floats, Floats]
 
 NO_REQUIREMENTS = Requirements(())
 
+EVERYBODY = slice(None)
+
 
 @dataclass(frozen=True, eq=False)
 class Feasible:
@@ -265,14 +267,18 @@ class Feasible:
         lower, upper = self.reachable
         return bool(((self.start < lower) | (self.start > upper)).any())
 
-    def nearest_in(self, f: int, values: Floats) -> Floats:
-        """The same for one feature: values (n,), none of them missing."""
-        start, (lower, upper) = self.start[:, f], (ends[:, f] for ends in self.reachable)
+    def nearest_in(
+        self, f: int, values: Floats, people: NDArray[np.intp] | slice = EVERYBODY
+    ) -> Floats:
+        """The same for one feature: values (n,), none of them missing, of n of the people."""
+        start = self.start[people, f]
         if f in self.space.hops.allowed:
-            rows = self.start.copy()
+            rows = self.start[people].copy()
             rows[:, f] = values
-            return np.asarray(self.nearest(rows)[:, f])
-        rows = np.clip(self.space.grid.column(f, values), *(ends[:, f] for ends in self.limits))
+            return np.asarray(self.take(people).nearest(rows)[:, f])
+        lower, upper = (ends[people, f] for ends in self.reachable)
+        least, most = np.fmin(lower, start), np.fmax(upper, start)
+        rows = np.clip(self.space.grid.column(f, values), least, most)
         rows = np.where((rows < lower) & (rows > start), lower, rows)
         return np.where((rows > upper) & (rows < start), upper, rows)
 

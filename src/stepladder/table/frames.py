@@ -85,10 +85,6 @@ def key(label: Hashable) -> Hashable:
 
 def numbers(column: nw.Series[Any], name: str) -> NDArray[np.float64]:
     """A numeric column as floats, NaN where a value is missing."""
-    native: Any = column.to_native()
-    kind = native.dtype if isinstance(native, pd.Series) else None
-    if isinstance(kind, np.dtype) and kind.kind in "iuf":  # the usual one, without a detour
-        return _exact(native.to_numpy(np.float64, copy=True), column, name, whole=kind.kind != "f")
     dtype = column.dtype
     if column.null_count() == len(column):  # whatever the dtype: there's nothing in it to be wrong
         return np.full(len(column), np.nan)
@@ -107,16 +103,28 @@ def numbers(column: nw.Series[Any], name: str) -> NDArray[np.float64]:
             f"{hint}, or pass numbers."
         )
     found = np.array(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    return _exact(found, column, name, whole=dtype.is_integer())
-
-
-def _exact(
-    found: NDArray[np.float64], column: nw.Series[Any], name: str, *, whole: bool
-) -> NDArray[np.float64]:
-    """A column's floats, unless one of its whole numbers is another one as a float."""
-    for i in np.flatnonzero(np.abs(found) > EXACT) if whole else ():
-        _refuse_inexact(column[int(i)], name)
+    if dtype.is_integer():
+        for i in np.flatnonzero(np.abs(found) > EXACT):
+            _refuse_inexact(column[int(i)], name)
     return found
+
+
+def plain_numbers(table: nw.DataFrame[Any], names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """Those of some columns that `numbers` needn't look at one by one, as floats.
+
+    They're pandas' with NumPy's dtypes, and hold nothing that a float would change or that is
+    infinite; if one does, none of them is here.
+    """
+    native: Any = table.to_native()
+    if not isinstance(native, pd.DataFrame):
+        return {}
+    kinds = dict(zip(native.columns, native.dtypes, strict=True))
+    plain = [n for n in names if isinstance(kinds[n], np.dtype) and kinds[n].kind in "iuf"]
+    cells = native[plain].to_numpy(np.float64)
+    whole = np.array([kinds[name].kind != "f" for name in plain], dtype=bool)
+    if np.isinf(cells).any() or (np.abs(cells[:, whole]) > EXACT).any():
+        return {}
+    return dict(zip(plain, cells.T, strict=True))
 
 
 def _refuse_inexact(value: Any, name: str) -> None:

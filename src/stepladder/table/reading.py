@@ -30,12 +30,13 @@ Faults = dict[int, str]
 
 def own_columns(schema: Schema, table: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     """The schema's columns of a table, in the table's order; others are set aside."""
-    missing = [c for c in schema.columns if c not in table.columns]
-    extra = schema.set_aside(table.columns)
+    given = table.columns
+    missing = [c for c in schema.columns if c not in given]
+    extra = schema.set_aside(given)
     if missing:
         raise ColumnError(
             f"The frame has no column {missing[0]!r}, which the schema names."
-            f"{nearest(missing[0], extra or table.columns)} Missing: {listing(missing)}."
+            f"{nearest(missing[0], extra or given)} Missing: {listing(missing)}."
         )
     return table.drop(*extra) if extra else table
 
@@ -63,8 +64,12 @@ def add_fault(faults: Faults, row: int, sentence: str) -> None:
 def values_of(schema: Schema, table: nw.DataFrame[Any], faults: Faults | None = None) -> Floats:
     """The values of a table's rows; what is wrong with single ones is an error without `faults`."""
     values = np.empty((len(table), len(schema)))
+    numbers = [f.name for f in schema.features if isinstance(f, Numeric) or f.levels is None]
+    plain = frames.plain_numbers(table, numbers)
     for f, feature in enumerate(schema.features):
-        if isinstance(feature, Numeric) or feature.levels is None:
+        if feature.name in plain:
+            values[:, f] = plain[feature.name]
+        elif isinstance(feature, Numeric) or feature.levels is None:
             values[:, f] = _finite(feature, table, faults)
         elif isinstance(feature, Categorical) and feature.onehot:
             values[:, f] = _codes_from_onehot(feature, table, faults)

@@ -141,6 +141,25 @@ class Space:
         return np.array([self.slices[names[f]].start for f in self._numbered], dtype=np.intp)
 
     @cached_property
+    def _categories(self) -> list[tuple[int, int, int]]:
+        """For each category its position, its first column, and how many levels it has."""
+        return [
+            (f, self.slices[feature.name].start, len(feature.levels or ()))
+            for f, feature in enumerate(self.schema.features)
+            if isinstance(feature, Categorical)
+        ]
+
+    @cached_property
+    def has_amount(self) -> Mask:
+        """(features,) which changes have an amount: those of numbers that a plan sets"""
+        return np.array([isinstance(f, Numeric) and f.chosen for f in self.schema.features])
+
+    @cached_property
+    def unordered(self) -> Mask:
+        """(features,) which are categories, so that their values are codes"""
+        return np.array([not feature.ordered for feature in self.schema.features])
+
+    @cached_property
     def rising(self) -> Mask:
         """(features,) which may only increase"""
         return np.array([f.change is Change.INCREASE for f in self.schema.features])
@@ -297,14 +316,13 @@ class Space:
         numbers -= self.center[self._columns]
         numbers /= self.scale[self._columns]
         points[:, self._columns] = np.where(np.isnan(numbers), 0.0, numbers)
-        for f, feature in enumerate(self.schema.features):
-            if isinstance(feature, Categorical):
-                start, column = self.slices[feature.name].start, values[:, f]
-                if len(feature.levels or ()) == 2:
-                    points[:, start] = np.where(np.isnan(column), 0.5, column)
-                else:
-                    rows = np.flatnonzero(~np.isnan(column))
-                    points[rows, start + column[rows].astype(np.intp)] = 1.0
+        for f, start, levels in self._categories:
+            column = values[:, f]
+            if levels == 2:
+                points[:, start] = np.where(np.isnan(column), 0.5, column)
+            else:
+                rows = np.flatnonzero(~np.isnan(column))
+                points[rows, start + column[rows].astype(np.intp)] = 1.0
         return points
 
     def to_values(self, points: Floats, *, tidy: bool = True) -> Floats:

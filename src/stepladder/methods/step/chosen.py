@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from stepladder.methods.step.judge import Ends, Indices, Judge
-from stepladder.result.choices import amounts, differ, levels_of
+from stepladder.result.choices import amounts, differ
 from stepladder.table.space import Floats, Mask
 
 APART = 2.0
@@ -22,7 +22,7 @@ LITTLE = 3.0
 
 def picked(ends: Ends, judge: Judge, count: int) -> Indices:
     """Up to so many of each person's ends, in the order of their cost within each person."""
-    own, levels, kind = judge.feasible.take(ends.person), levels_of(judge.space), judge.cost.kind
+    own, levels, kind = judge.feasible.take(ends.person), judge.space.unordered, judge.cost.kind
     near = worth_it(ends, judge)
     sets, moved = own.changes(ends.rows), amounts(judge.space, own.start, ends.rows)
     order = np.lexsort((ends.cost, ends.person))

@@ -15,7 +15,7 @@ import numpy as np
 
 from stepladder.methods.base import Question
 from stepladder.methods.step import scan, sizes
-from stepladder.methods.step.judge import Ends, Indices, Judge, numbers
+from stepladder.methods.step.judge import Ends, Indices, Judge
 from stepladder.methods.step.led import candidates, led, pared
 from stepladder.methods.step.reference import Advice, Reference
 from stepladder.methods.step.scan import Fronts
@@ -275,5 +275,5 @@ def _enough_alone(singles: Ends, beyond: float, judge: Judge) -> Mask:
     least, most = (np.full(judge.feasible.start.shape, end) for end in (np.inf, -np.inf))
     np.minimum.at(least, (yes.person, feature), far)
     np.maximum.at(most, (yes.person, feature), far)
-    slack = np.where(numbers(judge.space), judge.slack, 0.0)
+    slack = np.where(judge.space.has_amount, judge.slack, 0.0)
     return np.asarray((most >= 0) & (least <= (1 - slack) * most))

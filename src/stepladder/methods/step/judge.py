@@ -17,7 +17,6 @@ from stepladder.methods.step.cost import Cost
 from stepladder.model.scorer import Scorer
 from stepladder.model.successors import Successors
 from stepladder.table.feasible import Feasible
-from stepladder.table.feature import Numeric
 from stepladder.table.keys import firsts
 from stepladder.table.rules.links import changed
 from stepladder.table.space import Floats, Mask, Space
@@ -156,7 +155,7 @@ class Judge:
         Where outliers make the standard deviation large, a quarter of the spread stands for it.
         """
         space, least = self.space, np.zeros(len(self.space.schema))
-        for f in np.flatnonzero(numbers(space)):
+        for f in np.flatnonzero(space.has_amount):
             usual = space.scale[space.slices[space.schema.names[f]].start]
             least[f] = NOTICED * min(usual, self.cost.effort.spread[f] / 4)
         return least
@@ -198,14 +197,9 @@ def _could_be(own: Feasible, short: Floats) -> Mask:
     return np.asarray(own.workable(short) & own.passes(short))
 
 
-def numbers(space: Space) -> Mask:
-    """(features,) which changes have an amount that may fall short: numbers that a plan sets."""
-    return np.array([isinstance(f, Numeric) and f.chosen for f in space.schema.features])
-
-
 def amounts(own: Feasible, rows: Floats) -> Mask:
     """(c, features) which numbers rows change, but for gaps that they fill."""
-    return np.asarray(own.changes(rows) & numbers(own.space) & ~np.isnan(own.start))
+    return np.asarray(own.changes(rows) & own.space.has_amount & ~np.isnan(own.start))
 
 
 def _short(own: Feasible, rows: Floats, slack: float) -> tuple[Indices, Floats]:

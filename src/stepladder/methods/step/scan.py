@@ -110,14 +110,14 @@ def singles(judge: Judge, scanned: Scanned) -> Ends:
         if not len(values):
             continue
         person = np.repeat(np.arange(len(feasible)), len(values))
-        own, wanted = feasible.take(person), np.tile(values, len(feasible))
-        gap = wanted - own.start[:, f]
+        start, wanted = feasible.start[person, f], np.tile(values, len(feasible))
+        gap = wanted - start
         with np.errstate(invalid="ignore"):  # from a gap any value is noticed
             small = (np.abs(gap) < least[f]) & (gap != 0)
-        wanted = np.where(small, own.start[:, f] + np.sign(gap) * least[f], wanted)
-        found = own.nearest_in(f, wanted)
-        moved = np.flatnonzero(found != own.start[:, f])
-        changed = own.start[moved].copy()
+        wanted = np.where(small, start + np.sign(gap) * least[f], wanted)
+        found = feasible.nearest_in(f, wanted, person)
+        moved = np.flatnonzero(found != start)
+        changed = feasible.start[person[moved]]
         changed[:, f] = found[moved]
         people.append(person[moved])
         rows.append(changed)
