@@ -79,7 +79,7 @@ class Scorer:
         self._ask = self._asking()
         self._form = self._forming()
         self._parts: Parts = at_once
-        self._known: dict[bytes, float] | None = None
+        self._known: dict[int, float] | None = None
         self.policy = Requirements.of(goal.policy, space.schema, policy=True)
         self.desired = desired_labels(model, goal, self.name)
 
@@ -127,7 +127,7 @@ class Scorer:
         """The scores (n,) of rows given as values: the very rows a person would see."""
         if self._known is None or not len(values):
             return self._scores(values)
-        keys, known = keys_of(values), self._known
+        keys, known = keys_of(values).tolist(), self._known
         new = {key: row for row, key in enumerate(keys) if key not in known}
         if new:
             scores = self._scores(values[list(new.values())])

@@ -72,7 +72,7 @@ class Effort:
 
         difficulty  (n, features) by how much harder than for others each change is for a person
         """
-        asked = self.space.links.changes(start, rows)
+        asked, start = self.space.links.changes(start, rows), np.broadcast_to(start, rows.shape)
         effort = np.where(asked, CATEGORY, 0.0)
         for f in np.flatnonzero(~np.isnan(self.spread) & asked.any(axis=0)).tolist():
             moved = np.flatnonzero(asked[:, f])

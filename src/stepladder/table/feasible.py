@@ -9,7 +9,7 @@ stands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,23 @@ EVERYBODY = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
+class _People:
+    """What is known of n people, one row each, however often their rows are then asked about."""
+
+    start: Floats
+    """(n, features) where they are today"""
+    lower: Floats
+    upper: Floats
+    """(n, features) within what a feature has to be once it isn't their own value any more"""
+    today: Floats
+    """(n, derived) what the formulas of derived features say of `start`"""
+    kept_today: Mask
+    """(n, parts) which requirements they keep today"""
+    difficulty: Floats | None
+    """(n, features) by how much harder than for others changes are for them; None if they aren't"""
+
+
+@dataclass(frozen=True, eq=False)
 class Feasible:
     """The feasible sets of n people, who are at `start` (n, features) today.
 
@@ -43,15 +60,9 @@ class Feasible:
     """
 
     space: Space
-    start: Floats
-    reachable: Ends
-    """within what each feature has to be once it isn't the person's own value any more"""
-    today: Floats
-    """(n, derived) what the formulas of derived features say of `start`"""
-    kept_today: Mask
-    """(n, parts) which requirements people keep today"""
-    difficulty: Floats
-    """(n, features) by how much harder than for others each change is for these people"""
+    _known: _People
+    people: NDArray[np.intp]
+    """(n,) whose sets these are, of all that are known; taking some costs no more than this"""
     policy: Requirements = NO_REQUIREMENTS
     """what an end has to keep to as well, so that it's worth repairing for"""
     max_changes: int | None = None
@@ -110,31 +121,43 @@ class Feasible:
                 side[:, f] = narrower(side[:, f], grid.inside(f, ends[:, f], way))
         nothing = fixed | (lower > upper) | (np.isnan(start) & ~space.fillable)
         lower, upper = (np.where(nothing, start, side) for side in (lower, upper))
-        return cls(
-            space,
+        known = _People(
             start,
-            (lower, upper),
+            lower,
+            upper,
             space.links.worked_out(start),
             space.requirements.hold(start, start),
-            np.ones(start.shape) if difficulty is None else difficulty,
-            policy,
-            max_changes,
+            difficulty,
         )
+        return cls(space, known, np.arange(len(start)), policy, max_changes)
 
     def __len__(self) -> int:
-        return len(self.start)
+        return len(self.people)
 
     def take(self, rows: NDArray[np.intp] | slice) -> Feasible:
         """The sets of some of the people, in that order; one may be taken more than once."""
-        lower, upper = self.reachable
-        return replace(
-            self,
-            start=self.start[rows],
-            reachable=(lower[rows], upper[rows]),
-            today=self.today[rows],
-            kept_today=self.kept_today[rows],
-            difficulty=self.difficulty[rows],
-        )
+        return Feasible(self.space, self._known, self.people[rows], self.policy, self.max_changes)
+
+    @cached_property
+    def start(self) -> Floats:
+        """(n, features) where people are today"""
+        return self._known.start[self.people]
+
+    @cached_property
+    def reachable(self) -> Ends:
+        """Within what each feature has to be once it isn't the person's own value any more."""
+        return self._known.lower[self.people], self._known.upper[self.people]
+
+    @cached_property
+    def kept_today(self) -> Mask:
+        """(n, parts) which requirements people keep today"""
+        return self._known.kept_today[self.people]
+
+    @property
+    def difficulty(self) -> Floats | None:
+        """(n, features) by how much harder each change is for these people; None if none is"""
+        hard = self._known.difficulty
+        return None if hard is None else hard[self.people]
 
     # ---- the three questions --------------------------------------------------------------
 
@@ -182,7 +205,10 @@ class Feasible:
 
     def complete(self, rows: Floats) -> Floats:
         """Rows whose features that no plan sets are as they follow from the rest."""
-        return self.space.links.complete(rows, self.start, self.today)
+        links = self.space.links
+        if links.are_none:
+            return rows
+        return links.complete(rows, self.start, self._known.today[self.people])
 
     def fulfils(self, rows: Floats) -> Mask:
         """Which rows keep the rules that are about more than one feature: a mask (rows,)."""
@@ -241,46 +267,40 @@ class Feasible:
         return np.asarray(missing | self.space.grid.outside(f, rows[:, f]))
 
     def nearest(self, values: Floats) -> Floats:
-        """Each feature's nearest allowed value within the limits, whatever the others are."""
-        mine = self.space.links.settable
-        rows = np.where(np.isnan(values), self.start, values)  # nobody is advised to leave a gap
-        some = rows[:, mine]
-        start, lower, upper, least, most = (
-            side[:, mine] for side in (self.start, *self.reachable, *self.limits)
-        )
-        wanted = self.space.grid.nearest(some, mine)
-        found = np.minimum(np.maximum(wanted, least), most)
-        # Who stands outside what may be asked for either stays or goes in.
-        if self._has_holes:
-            found = np.where((found < lower) & (found > start), lower, found)
-            found = np.where((found > upper) & (found < start), upper, found)
-        stays = np.maximum(np.abs(some - found), self.space.dust[mine]) >= np.abs(some - start)
-        rows[:] = self.start
-        rows[:, mine] = np.where(stays, start, found)
-        for f in self.space.hops.allowed:
-            rows[:, f] = wanted[:, int(np.searchsorted(mine, f))]
-        return self.space.hops.settled(rows, self.start, *self.reachable)
+        """Each feature's nearest allowed value within the limits, whatever the others are.
 
-    @cached_property
-    def _has_holes(self) -> bool:
-        """Whether somebody stands outside what may be asked of them."""
-        lower, upper = self.reachable
-        return bool(((self.start < lower) | (self.start > upper)).any())
+        Most rows that are asked about differ from the person's in a few values: only those are
+        looked at. Nobody is advised to leave a gap.
+        """
+        rows = np.array(np.broadcast_to(self.start, values.shape))
+        row, f = np.nonzero((values != rows) & self.space.links.chosen & ~np.isnan(values))
+        who = row if len(self) > 1 else np.zeros_like(row)
+        some, start = values[row, f], rows[row, f]
+        lower, upper = (
+            ends[self.people[who], f] for ends in (self._known.lower, self._known.upper)
+        )
+        wanted = self.space.grid.cells(f, some)
+        found = _within(wanted, start, lower, upper)
+        stays = np.maximum(np.abs(some - found), self.space.dust[f]) >= np.abs(some - start)
+        rows[row, f] = np.where(stays, start, found)
+        if not self.space.hops.allowed:
+            return rows
+        for hopping in self.space.hops.allowed:
+            mine = f == hopping
+            rows[row[mine], hopping] = wanted[mine]
+        return self.space.hops.settled(rows, self.start, *self.reachable)
 
     def nearest_in(
         self, f: int, values: Floats, people: NDArray[np.intp] | slice = EVERYBODY
     ) -> Floats:
         """The same for one feature: values (n,), none of them missing, of n of the people."""
-        start = self.start[people, f]
         if f in self.space.hops.allowed:
             rows = self.start[people].copy()
             rows[:, f] = values
             return np.asarray(self.take(people).nearest(rows)[:, f])
-        lower, upper = (ends[people, f] for ends in self.reachable)
-        least, most = np.fmin(lower, start), np.fmax(upper, start)
-        rows = np.clip(self.space.grid.column(f, values), least, most)
-        rows = np.where((rows < lower) & (rows > start), lower, rows)
-        return np.where((rows > upper) & (rows < start), upper, rows)
+        who, known = self.people[people], self._known
+        start, lower, upper = (side[who, f] for side in (known.start, known.lower, known.upper))
+        return _within(self.space.grid.column(f, values), start, lower, upper)
 
     # ---- in words -------------------------------------------------------------------------
 
@@ -329,6 +349,13 @@ class Feasible:
                 f"Expected one row for each of {len(self)} people, got {len(rows)}."
             )
         return rows
+
+
+def _within(values: Floats, start: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Values (n,) within what may be asked for; who stands outside it either stays or goes in."""
+    found = np.minimum(np.maximum(values, np.fmin(lower, start)), np.fmax(upper, start))
+    found = np.where((found < lower) & (found > start), lower, found)
+    return np.where((found > upper) & (found < start), upper, found)
 
 
 def _encoded_box(

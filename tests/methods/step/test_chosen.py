@@ -17,8 +17,9 @@ def chosen(ends, count, *, near=None, by_sets=True):
     amounts = np.array([[changes.get(name, 0.0) for name in features] for _, changes in ends])
     close = np.ones(len(ends), dtype=bool) if near is None else np.array(near)
     levels = np.zeros(len(features), dtype=bool)
-    found = choose(cost, close, amounts != 0, amounts, levels, count, by_sets=by_sets)
-    return found.tolist()
+    one = cost[None], close[None], amounts[None] != 0, amounts[None]
+    found = choose(*one, levels, count, by_sets=by_sets)
+    return np.flatnonzero(found[0]).tolist()
 
 
 def test_the_easiest_comes_first_and_alone_if_one_is_asked_for():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepladder.methods.step.judge import Ends, Indices, Judge
 from stepladder.result.choices import amounts, differ
@@ -22,18 +23,28 @@ LITTLE = 3.0
 
 def picked(ends: Ends, judge: Judge, count: int) -> Indices:
     """Up to so many of each person's ends, in the order of their cost within each person."""
-    own, levels, kind = judge.feasible.take(ends.person), judge.space.unordered, judge.cost.kind
-    near = worth_it(ends, judge)
-    sets, moved = own.changes(ends.rows), amounts(judge.space, own.start, ends.rows)
+    own, kind = judge.feasible.take(ends.person), judge.cost.kind
     order = np.lexsort((ends.cost, ends.person))
-    bounds = np.searchsorted(ends.person[order], np.arange(len(judge.feasible) + 1))
-    found = [np.empty(0, dtype=np.intp)]
-    for low, high in pairwise(bounds):
-        mine = order[low:high]
-        if len(mine):
-            about = ends.cost[mine], near[mine], sets[mine], moved[mine], levels
-            found.append(mine[choose(*about, count, by_sets=kind != "distance")])
-    return np.concatenate(found)
+    people = ends.person[order]
+    place = np.arange(len(order)) - np.searchsorted(people, people)
+    shape = len(judge.feasible), int(place.max(initial=-1)) + 1
+
+    def of_each(side: NDArray[Any], nothing: float | bool) -> NDArray[Any]:
+        """(people, ends of one, …) the same, with nothing where somebody has fewer ends."""
+        found = np.full((*shape, *side.shape[1:]), nothing)
+        found[people, place] = side[order]
+        return found
+
+    chosen = choose(
+        of_each(ends.cost, np.inf),
+        of_each(worth_it(ends, judge), False),
+        of_each(own.changes(ends.rows), False),
+        of_each(amounts(judge.space, own.start, ends.rows), 0.0),
+        judge.space.unordered,
+        count,
+        by_sets=kind != "distance",
+    )
+    return np.asarray(order[chosen[people, place]])
 
 
 def worth_it(ends: Ends, judge: Judge) -> Mask:
@@ -56,37 +67,48 @@ def choose(
     count: int,
     *,
     by_sets: bool,
-) -> Indices:
-    """Up to so many of one person's e ends, the cheapest first; what hardly differs fills up.
+) -> Mask:
+    """(n, e) up to so many of the e ends of each of n people; what hardly differs fills up.
 
-    What costs too much isn't chosen, but for the cheapest.
+    What costs too much isn't chosen, but for the cheapest, which is first of all.
 
-    near     (e,) which don't cost too much to be offered for being different
-    sets     (e, features) what each changes, and by how much: `amounts`
+    cost     (n, e) in order; infinite where a person has fewer ends
+    near     (n, e) which don't cost too much to be offered for being different
+    sets     (n, e, features) what each changes, and by how much: `amounts`
     levels   (features,) which are categories
     by_sets  whether other features count for more than cost: the end of fewest things is among
              them, and one that shares no feature with it, if there is one
     """
-    things, chosen = sets.sum(axis=1), [0]
-    apart, other = np.ones(len(cost), dtype=bool), np.ones(len(cost), dtype=bool)
+    chosen, things = np.zeros(cost.shape, dtype=bool), sets.sum(axis=2)
+    if not chosen.size:
+        return chosen
+    apart, other = np.ones_like(chosen), np.ones_like(chosen)  # from all that are chosen
 
-    def mark(end: int) -> None:
-        """Note which ends differ from all that are chosen."""
-        nonlocal apart, other
-        apart &= (sets & ~sets[end]).any(axis=1) & (sets[end] & ~sets).any(axis=1)
-        other &= differ(sets, sets[end], amounts, amounts[end], levels)
+    def take(end: Indices, people: Indices) -> None:
+        """Choose an end of each of some people."""
+        chosen[people, end] = True
+        mine, far = sets[people, end][:, None], amounts[people, end][:, None]
+        theirs = sets[people]
+        apart[people] &= (theirs & ~mine).any(axis=2) & (mine & ~theirs).any(axis=2)
+        other[people] &= differ(theirs, mine, amounts[people], far, levels)
 
-    mark(0)
-    fewest = int(np.lexsort((cost, things, ~near))[0])
-    strangers = ~(sets & sets[[0, fewest]].any(axis=0)).any(axis=1) & (cost <= APART * cost[0])
-    for wanted in (fewest if things[fewest] < things[0] else 0, int(strangers.argmax())):
-        if by_sets and wanted not in chosen and len(chosen) < count:
-            chosen.append(wanted)
-            mark(wanted)
-    while len(chosen) < min(count, near.sum()):
-        left = near.copy()
-        left[chosen] = False
-        better = (left & apart & by_sets, left & other, left)
-        chosen.append(int(next(mask for mask in better if mask.any()).argmax()))
-        mark(chosen[-1])
-    return np.array(sorted(chosen), dtype=np.intp)
+    anybody = np.flatnonzero(np.isfinite(cost[:, 0]))
+    take(np.zeros(len(anybody), dtype=np.intp), anybody)
+    if by_sets:
+        everybody, first = np.arange(len(cost)), things[:, 0]
+        fewest = np.where(near, things, things.max() + 1).argmin(axis=1)
+        known = (sets[:, 0] | sets[everybody, fewest])[:, None]
+        strange = ~(sets & known).any(axis=2) & (cost <= APART * cost[:, :1])
+        wanted = np.where(things[everybody, fewest] < first, fewest, 0), strange.argmax(axis=1)
+        for end in wanted:
+            free = ~chosen[everybody, end] & (chosen.sum(axis=1) < count)
+            people = np.flatnonzero(free & np.isfinite(cost[everybody, end]))
+            take(end[people], people)
+    for _ in range(count - 1):
+        left = near & ~chosen
+        people = np.flatnonzero(left.any(axis=1) & (chosen.sum(axis=1) < count))
+        if not len(people):
+            break
+        better = np.where(left & apart & by_sets, 3, np.where(left & other, 2, left))
+        take(better[people].argmax(axis=1), people)
+    return chosen

@@ -51,7 +51,8 @@ class Cost:
         if self.kind == "distance":
             apart = (space.to_points(rows) - space.to_points(own.start)) * self.weights
             columns = [where.stop - where.start for where in space.slices.values()]
-            apart *= np.repeat(own.difficulty, columns, axis=1)
+            if own.difficulty is not None:
+                apart *= np.repeat(own.difficulty, columns, axis=1)
             return np.asarray(np.linalg.norm(apart, axis=1))
         assert callable(self.kind)
         if not len(rows):

@@ -20,6 +20,7 @@ from stepladder.methods.step.led import candidates, led, pared
 from stepladder.methods.step.reference import Advice, Reference
 from stepladder.methods.step.scan import Fronts
 from stepladder.methods.step.search import Search
+from stepladder.table.keys import keys_of
 from stepladder.table.space import Floats, Mask
 
 PROMISING, OF_A_SET = 24, 3
@@ -214,9 +215,8 @@ def _promising(ends: Ends, judge: Judge) -> Indices:
 def _rank_in_set(ends: Ends, judge: Judge) -> Indices:
     """(c,) how many of a person's ends with the same features cost less."""
     sets = judge.feasible.take(ends.person).changes(ends.rows)
-    keyed = np.column_stack([ends.person, np.packbits(sets, axis=1)])
-    _, which = np.unique(keyed, axis=0, return_inverse=True)
-    which = which.reshape(-1)  # NumPy 2.0 gives it an extra axis
+    keyed = keys_of(np.column_stack([ends.person, sets]).astype(np.float64))
+    _, which = np.unique(keyed, return_inverse=True)
     order = np.lexsort((ends.cost, which))
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order)) - np.searchsorted(which[order], which[order])
@@ -226,18 +226,19 @@ def _rank_in_set(ends: Ends, judge: Judge) -> Indices:
 def _short_of_two(ends: Ends, judge: Judge) -> Indices:
     """The people who don't have two ends each of which holds no other's set of features.
 
-    An end of great effort doesn't count: there may be an easier one.
+    They have none, or one whose features are in all the others. An end of great effort doesn't
+    count: there may be an easier one.
     """
     if judge.cost.kind == "effort":
         ends = ends.take(ends.cost <= GREAT)
+    ends = ends.take(np.argsort(ends.person, kind="stable"))
     sets = judge.feasible.take(ends.person).changes(ends.rows)
-    short = []
-    for person in range(len(judge.feasible)):
-        mine = np.unique(sets[ends.person == person], axis=0)
-        holds = (mine[:, None] >= mine[None]).all(axis=2)  # each holds itself
-        if (holds.sum(axis=1) == 1).sum() < 2:
-            short.append(person)
-    return np.array(short, dtype=np.intp)
+    people, at = np.unique(ends.person, return_index=True)
+    short = np.ones(len(judge.feasible), dtype=bool)
+    if len(people):
+        shared = np.logical_and.reduceat(sets, at).sum(axis=1)
+        short[people] = np.minimum.reduceat(sets.sum(axis=1), at) == shared
+    return np.flatnonzero(short)
 
 
 def _of_many(ends: Ends, judge: Judge) -> Indices:

@@ -60,13 +60,21 @@ class Grid:
         rows[:, self._single] = rows[:, self._single].astype(np.float32)
         return rows
 
-    def nearest(self, values: Floats, features: NDArray[np.intp] | None = None) -> Floats:
-        """Each value's nearest allowed one, for rows (n, features), or some of their features."""
-        mine = np.arange(values.shape[1]) if features is None else features
-        rows = np.where(self._whole[mine], np.rint(values), values)  # the common kinds in one go
-        for column in np.flatnonzero(self._is_apart[mine]).tolist():
-            rows[:, column] = self.column(int(mine[column]), values[:, column])
+    def nearest(self, values: Floats) -> Floats:
+        """Each value's nearest allowed one, for rows (n, features)."""
+        rows = np.where(self._whole, np.rint(values), values)  # the common kinds in one go
+        for f in np.flatnonzero(self._is_apart).tolist():
+            rows[:, f] = self.column(f, values[:, f])
         return rows
+
+    def cells(self, features: NDArray[np.intp], values: Floats) -> Floats:
+        """The same for single values (c,), each of a feature (c,)."""
+        found = np.where(self._whole[features], np.rint(values), values)
+        apart = self._is_apart[features]
+        for f in np.unique(features[apart]).tolist():
+            mine = np.flatnonzero(features == f)
+            found[mine] = self.column(f, values[mine])
+        return found
 
     def column(self, f: int, values: Floats) -> Floats:
         """The nearest allowed values of one feature."""
