@@ -55,7 +55,7 @@ def all_above(*names: str, line: float = 0.5):
 def test_everything_that_is_good_gets_a_yes_with_slack():
     found, judge = asked(bank.fitted(), bank.REJECTED)
     good = found.good
-    assert judge.yes(good.person, good.rows)[0].all()
+    assert judge.yes(good.person, good.rows).all()
     assert set(good.person) == set(range(len(bank.REJECTED)))
     tight = found.tight
     assert (tight.beyond >= 0).all()

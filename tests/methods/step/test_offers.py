@@ -79,7 +79,7 @@ def test_slots_left_over_are_filled_with_what_costs_no_less(slots):
     judge = judge_of()
     found = offers(judge, good=[[60, 0]], slots=slots)
     assert len(found.ends) == min(slots, 5)
-    assert judge.yes(found.ends.person, found.ends.rows)[0].all()
+    assert judge.yes(found.ends.person, found.ends.rows).all()
     assert found.ends.cost.argmin() == 0
 
 
