@@ -13,6 +13,18 @@ from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Mask
 
+ONE_CALL = 512
+"""Up to how many rows a model takes hardly longer over than over one."""
+
+
+def foresee(feasible: Feasible, rows: Floats, scorer: Scorer) -> None:
+    """Ask about rows (n, features) that may be asked about soon, where that saves calls.
+
+    It does if they're few, and the scorer remembers what it was told.
+    """
+    if scorer.remembers and 0 < len(rows) <= ONE_CALL:
+        margins(feasible, rows, scorer)
+
 
 def accepted(feasible: Feasible, rows: Floats, scorer: Scorer) -> Mask:
     """Which rows (n, features), one for each of n people or all of one, would get a yes."""

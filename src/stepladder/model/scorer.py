@@ -91,6 +91,11 @@ class Scorer:
         """The same scorer, which asks about the very same values only once."""
         return self._with(_known={})
 
+    @property
+    def remembers(self) -> bool:
+        """Whether it asks about the very same values only once."""
+        return self._known is not None
+
     def raised(self, beyond: float) -> Scorer:
         """The same scorer, for which a yes takes a score that is so much higher."""
         goal = self.goal

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.methods.asked import accepted, margins
+from stepladder.methods.asked import ONE_CALL, accepted, foresee, margins
 from stepladder.methods.step.search import Trail
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
@@ -75,14 +75,44 @@ def reset(ends: Floats, feasible: Feasible, rank: Floats, scorer: Scorer) -> Flo
     rank  (p, features); what has 0 stays
     """
     ends = ends.copy()
-    order = np.argsort(-rank, axis=1, kind="stable")
-    for place in range(int((rank > 0).sum(axis=1).max(initial=0))):
-        feature = order[:, place]
-        paths = np.flatnonzero(rank[np.arange(len(ends)), feature] > 0)
-        trial = _reverted(ends, feasible, paths, feature[paths])
+    order, counts = np.argsort(-rank, axis=1, kind="stable"), (rank > 0).sum(axis=1)
+    places, together = int(counts.max(initial=0)), _together(len(ends))
+    for place in range(places):
+        if place % together == 0:
+            _foresee(
+                ends, feasible, order, counts, range(place, min(place + together, places)), scorer
+            )
+        paths = np.flatnonzero(counts > place)
+        trial = _reverted(ends, feasible, paths, order[paths, place])
         met = accepted(feasible.take(paths), trial, scorer)
         ends[paths[met]] = trial[met]
     return ends
+
+
+def _together(paths: int) -> int:
+    """How many changes can be undone in every combination, for so many paths, in one call."""
+    return max(1, int(np.log2(ONE_CALL / max(paths, 1) + 1)))
+
+
+def _foresee(
+    ends: Floats,
+    feasible: Feasible,
+    order: NDArray[np.intp],
+    counts: NDArray[np.intp],
+    places: range,
+    scorer: Scorer,
+) -> None:
+    """Ask about all that may come of undoing the next few changes, one after the other."""
+    if not scorer.remembers or len(places) < 2:
+        return
+    some = np.arange(1, 2 ** len(places))[:, None] >> np.arange(len(places)) & 1
+    path, which = (side.ravel() for side in np.indices((len(ends), len(some))))
+    undone = some[which].astype(bool) & (np.array(places) < counts[path, None])
+    row, place = np.nonzero(undone)
+    rows, feature = ends[path], order[path[row], places.start + place]
+    rows[row, feature] = feasible.start[path[row], feature]
+    own = feasible.take(path)
+    foresee(own, own.complete(rows), scorer)
 
 
 def waste(ends: Floats, feasible: Feasible, weights: Floats, scorer: Scorer) -> Floats:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from stepladder.methods.asked import margins, may_end
+from stepladder.methods.asked import ONE_CALL, margins, may_end
 from stepladder.methods.step.cost import Cost
 from stepladder.model.scorer import Scorer
 from stepladder.model.successors import Successors
@@ -22,9 +22,6 @@ from stepladder.table.rules.links import changed
 from stepladder.table.space import Floats, Mask, Space
 
 Indices = NDArray[np.intp]
-
-ONE_CALL = 512
-"""Up to how many rows a model takes hardly longer over than over one."""
 
 NOTICED = 0.05
 """How many standard deviations a number has to move for a person to notice."""

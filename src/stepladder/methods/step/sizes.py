@@ -74,32 +74,52 @@ def _together(judge: Judge, person: Indices, ends: Floats) -> Floats:
 
 
 def _one_by_one(judge: Judge, person: Indices, ends: Floats) -> Floats:
-    """Ends of several changes with each in turn as small as will do, the dearest first."""
+    """Ends of several changes with each in turn as small as will do, the dearest first.
+
+    First all are tried by themselves; what won't do with less then isn't tried again once others
+    are smaller.
+    """
     own = judge.feasible.take(person)
-    moving = own.changes(ends)
-    moving[moving.sum(axis=1) < 2] = False
-    moving &= ~np.isnan(own.start)
-    sizes = np.where(moving, judge.cost.efforts(own, ends), -1.0)
-    order, best = np.argsort(-sizes, axis=1, kind="stable"), ends.copy()
-    least = judge.noticed
-    for rank in range(int(moving.sum(axis=1).max(initial=0))):
-        feature = order[:, rank]
-        going = np.flatnonzero(moving[np.arange(len(ends)), feature])
-        each, f = np.repeat(going, len(SHARES)), np.repeat(feature[going], len(SHARES))
-        start = own.start[each, f]
-        way = np.tile(SHARES, len(going)) * (best[each, f] - start)
-        less = best[each].copy()
-        less[np.arange(len(each)), f] = start + way
-        less = own.take(each).settle(less)
-        some = own.take(each).changes(less).any(axis=1)
-        some &= (way == 0) | ((np.abs(way) >= least[f]) & amounts(own, ends)[each, f])
-        yes: Mask = np.zeros(len(each), dtype=bool)
-        yes[some] = judge.yes(person[each[some]], less[some])
-        by_end = yes.reshape(-1, len(SHARES))
-        hit = np.flatnonzero(by_end.any(axis=1))
-        found = less.reshape(-1, len(SHARES), ends.shape[1])[hit, by_end[hit].argmax(axis=1)]
-        best[going[hit]] = found
+    moving = own.changes(ends) & ~np.isnan(own.start)
+    moving[own.changes(ends).sum(axis=1) < 2] = False
+    end, feature = np.nonzero(moving)
+    hit, rows = _smaller(judge, person[end], ends[end], feature)
+    less = np.full(ends.shape, -1)
+    less[end[hit], feature[hit]] = np.flatnonzero(hit)
+    price = np.where(less >= 0, judge.cost.efforts(own, ends), -1.0)
+    order, best = np.argsort(-price, axis=1, kind="stable"), ends.copy()
+    for rank in range(int((less >= 0).sum(axis=1).max(initial=0))):
+        dearest = order[:, rank]
+        going = np.flatnonzero(less[np.arange(len(ends)), dearest] >= 0)
+        if rank == 0:
+            best[going] = rows[less[going, dearest[going]]]
+            continue
+        hit, found = _smaller(judge, person[going], best[going], dearest[going])
+        best[going[hit]] = found[hit]
     return best
+
+
+def _smaller(judge: Judge, person: Indices, ends: Floats, feature: Indices) -> tuple[Mask, Floats]:
+    """(e,) which ends will do with less of one of their changes, and with how little (e, features).
+
+    feature  (e,) which change it is
+    """
+    each, f = np.repeat(np.arange(len(ends)), len(SHARES)), np.repeat(feature, len(SHARES))
+    own = judge.feasible.take(person[each])
+    start = own.start[np.arange(len(each)), f]
+    way = np.tile(SHARES, len(ends)) * (ends[each, f] - start)
+    rows = ends[each]
+    rows[np.arange(len(each)), f] = start + way
+    rows = own.settle(rows)
+    some = own.changes(rows).any(axis=1)
+    some &= (way == 0) | ((np.abs(way) >= judge.noticed[f]) & judge.space.has_amount[f])
+    yes: Mask = np.zeros(len(each), dtype=bool)
+    yes[some] = judge.yes(person[each[some]], rows[some])
+    by_end = yes.reshape(-1, len(SHARES))
+    least = rows.reshape(-1, len(SHARES), ends.shape[1])[
+        np.arange(len(ends)), by_end.argmax(axis=1)
+    ]
+    return by_end.any(axis=1), least
 
 
 def larger(judge: Judge, ends: Ends, times: Sequence[float] = LARGER) -> Ends:
