@@ -131,21 +131,26 @@ class Gathering:
         need = (goal - self.today) / (1 - judge.slack)
         ones = self.ones.take(np.isin(self.ones.person, people))
         pairs = self._sets(Fronts.of(ones, judge, self.today), need, (2,), people)
-        found = self._asked(ones, pairs, beyond=beyond)
+        found = self._asked(ones, *pairs, beyond=beyond)
         short = np.intersect1d(people, _short_of_two(found.good, judge))
         if len(short):
             wide = self.wide(short)
             singles = ones.plus(wide)
             fronts = Fronts.of(singles, judge, self.today, _enough_alone(singles, beyond, judge))
-            self._asked(wide, self._sets(fronts, need, (2, 3), short), beyond=beyond)
+            self._asked(wide, *self._sets(fronts, need, (2, 3), short), beyond=beyond)
 
-    def _sets(self, fronts: Fronts, need: Floats, sizes: tuple[int, ...], people: Indices) -> Ends:
-        """What sets of so many changes lead some people to."""
+    def _sets(
+        self, fronts: Fronts, need: Floats, sizes: tuple[int, ...], people: Indices
+    ) -> list[Ends]:
+        """What sets of so many changes lead some people to, by how many there are."""
         some = Fronts(*(side[people] for side in (fronts.values, fronts.gain, fronts.cost)))
         start = self.judge.feasible.start[people]
         found = [scan.combined(some, size, need[people], start) for size in sizes]
         person, rows = (np.concatenate(sides) for sides in zip(*found, strict=True))
-        return self.judge.ends(people[person], rows)
+        ends = self.judge.ends(people[person], rows)
+        things = self.judge.feasible.take(ends.person).changes(ends.rows).sum(axis=1)
+        largest = np.clip(things, sizes[0], sizes[-1])
+        return [ends.take(largest == size) for size in sizes]
 
     def try_everything(self, people: Indices, left_out: Mask) -> None:
         """See what some people need of everything that helps, but for what does so alone."""
@@ -264,17 +269,18 @@ def _alone(ends: Ends, judge: Judge) -> Mask:
 
 
 def _enough_alone(singles: Ends, beyond: float, judge: Judge) -> Mask:
-    """(n, features) which changes are enough by themselves, with some slack as far as one can see.
+    """(n, features) which changes are enough by themselves, with slack as far as one can see.
 
-    A number is if more than one value of it does and the nearest falls well short of the furthest.
+    One is if a smaller one, or the same, gets a yes too where it falls short.
     """
     yes = singles.take(singles.beyond >= beyond)
     own = judge.feasible.take(yes.person)
-    feature = own.changes(yes.rows).argmax(axis=1)
-    each = np.arange(len(yes))
-    far = np.abs(yes.rows[each, feature] - own.start[each, feature])
+    changes, each = own.changes(yes.rows), np.arange(len(yes))
+    feature = changes.argmax(axis=1)
+    back = np.where(changes & judge.space.has_amount, judge.slack * (yes.rows - own.start), 0.0)
+    short = judge.space.grid.held(yes.rows - back, own.start)
+    far, left = (np.abs(rows - own.start)[each, feature] for rows in (yes.rows, short))
     least, most = (np.full(judge.feasible.start.shape, end) for end in (np.inf, -np.inf))
-    np.minimum.at(least, (yes.person, feature), far)
-    np.maximum.at(most, (yes.person, feature), far)
-    slack = np.where(judge.space.has_amount, judge.slack, 0.0)
-    return np.asarray((most >= 0) & (least <= (1 - slack) * most))
+    np.fmin.at(least, (yes.person, feature), far)
+    np.fmax.at(most, (yes.person, feature), left)
+    return np.asarray(least <= most)

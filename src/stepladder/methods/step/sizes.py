@@ -116,10 +116,8 @@ def _smaller(judge: Judge, person: Indices, ends: Floats, feature: Indices) -> t
     yes: Mask = np.zeros(len(each), dtype=bool)
     yes[some] = judge.yes(person[each[some]], rows[some])
     by_end = yes.reshape(-1, len(SHARES))
-    least = rows.reshape(-1, len(SHARES), ends.shape[1])[
-        np.arange(len(ends)), by_end.argmax(axis=1)
-    ]
-    return by_end.any(axis=1), least
+    least = np.arange(len(ends)) * len(SHARES) + by_end.argmax(axis=1)
+    return np.asarray(by_end.any(axis=1)), rows[least]
 
 
 def larger(judge: Judge, ends: Ends, times: Sequence[float] = LARGER) -> Ends:
