@@ -136,7 +136,8 @@ class Gathering:
         if len(short):
             wide = self.wide(short)
             singles = ones.plus(wide)
-            fronts = Fronts.of(singles, judge, self.today, _enough_alone(singles, beyond, judge))
+            enough = _alone(singles.take(singles.beyond >= beyond), judge)
+            fronts = Fronts.of(singles, judge, self.today, enough)
             self._asked(wide, *self._sets(fronts, need, (2, 3), short), beyond=beyond)
 
     def _sets(
@@ -266,21 +267,3 @@ def _alone(ends: Ends, judge: Judge) -> Mask:
     enough = np.zeros(judge.feasible.start.shape, dtype=bool)
     enough[ends.person[alone], changes[alone].argmax(axis=1)] = True
     return enough
-
-
-def _enough_alone(singles: Ends, beyond: float, judge: Judge) -> Mask:
-    """(n, features) which changes are enough by themselves, with slack as far as one can see.
-
-    One is if a smaller one, or the same, gets a yes too where it falls short.
-    """
-    yes = singles.take(singles.beyond >= beyond)
-    own = judge.feasible.take(yes.person)
-    changes, each = own.changes(yes.rows), np.arange(len(yes))
-    feature = changes.argmax(axis=1)
-    back = np.where(changes & judge.space.has_amount, judge.slack * (yes.rows - own.start), 0.0)
-    short = judge.space.grid.held(yes.rows - back, own.start)
-    far, left = (np.abs(rows - own.start)[each, feature] for rows in (yes.rows, short))
-    least, most = (np.full(judge.feasible.start.shape, end) for end in (np.inf, -np.inf))
-    np.fmin.at(least, (yes.person, feature), far)
-    np.fmax.at(most, (yes.person, feature), left)
-    return np.asarray(least <= most)

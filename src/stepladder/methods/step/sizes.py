@@ -74,28 +74,18 @@ def _together(judge: Judge, person: Indices, ends: Floats) -> Floats:
 
 
 def _one_by_one(judge: Judge, person: Indices, ends: Floats) -> Floats:
-    """Ends of several changes with each in turn as small as will do, the dearest first.
-
-    First all are tried by themselves; what won't do with less then isn't tried again once others
-    are smaller.
-    """
-    own = judge.feasible.take(person)
-    moving = own.changes(ends) & ~np.isnan(own.start)
-    moving[own.changes(ends).sum(axis=1) < 2] = False
-    end, feature = np.nonzero(moving)
-    hit, rows = _smaller(judge, person[end], ends[end], feature)
-    less = np.full(ends.shape, -1)
-    less[end[hit], feature[hit]] = np.flatnonzero(hit)
-    price = np.where(less >= 0, judge.cost.efforts(own, ends), -1.0)
-    order, best = np.argsort(-price, axis=1, kind="stable"), ends.copy()
-    for rank in range(int((less >= 0).sum(axis=1).max(initial=0))):
-        dearest = order[:, rank]
-        going = np.flatnonzero(less[np.arange(len(ends)), dearest] >= 0)
-        if rank == 0:
-            best[going] = rows[less[going, dearest[going]]]
-            continue
-        hit, found = _smaller(judge, person[going], best[going], dearest[going])
-        best[going[hit]] = found[hit]
+    """Ends of several changes with each in turn as small as will do, the dearest first."""
+    own, best = judge.feasible.take(person), ends.copy()
+    moving = own.changes(ends)
+    moving[moving.sum(axis=1) < 2] = False
+    moving &= ~np.isnan(own.start)
+    price = np.where(moving, judge.cost.efforts(own, ends), -1.0)
+    order = np.argsort(-price, axis=1, kind="stable")
+    for rank in range(int(moving.sum(axis=1).max(initial=0))):
+        feature = order[:, rank]
+        going = np.flatnonzero(moving[np.arange(len(ends)), feature])
+        hit, less = _smaller(judge, person[going], best[going], feature[going])
+        best[going[hit]] = less[hit]
     return best
 
 
