@@ -60,7 +60,7 @@ def test_without_a_budget_the_model_is_asked_once_and_counted(clock):
     pace = Pace(1, progress=False, time_budget=None)
     assert asked(pace, clock, 10_000, each=1.0) == [10_000]
     assert asked(pace, clock, 0, each=1.0) == []
-    assert (pace.calls, pace.asked) == (1, 10_000)
+    assert (pace.tally.calls, pace.tally.rows) == (1, 10_000)
 
 
 def test_with_a_budget_calls_grow_to_a_share_of_it(clock):
@@ -76,7 +76,7 @@ def test_a_slow_model_is_asked_about_a_hundred_rows_at_a_time(clock):
     pace = Pace(1, progress=False, time_budget=1.0)
     with pytest.raises(TimeUpError):
         asked(pace, clock, 20_000, each=0.01)
-    assert (pace.calls, clock.now) == (1, SMALLEST * 0.01)
+    assert (pace.tally.calls, clock.now) == (1, SMALLEST * 0.01)
 
 
 def test_no_part_comes_once_time_is_up(clock):

@@ -24,7 +24,7 @@ from stepladder.errors import (
     SchemaError,
 )
 from stepladder.methods import pace
-from stepladder.methods.step.default import TOGETHER
+from stepladder.methods.parts import ONE
 from stepladder.methods.step.published import Rules
 
 
@@ -428,7 +428,7 @@ def test_the_model_is_asked_once_a_step_and_not_once_a_person(published):
     step = (sl.StEP.published if published else sl.StEP)()
     step.fit(TRAIN, model, schema=SCHEMA, goal=GOAL)
     calls = []
-    for times in (1, TOGETHER // len(REJECTED)):
+    for times in (1, ONE // len(REJECTED)):
         model.asked.clear()
         many = pd.concat([REJECTED] * times, ignore_index=True)
         found = step.recourse(many)

@@ -272,7 +272,7 @@ def test_successors_keep_to_the_time_budget():
     own = searched(0.0, 0.0).in_parts(pace.successor_parts)
     with pytest.raises(TimeUpError):
         own.votes(at(1.0))
-    assert (pace.successors, pace.asked) == (0, 0)
+    assert (pace.tally.successors, pace.tally.rows) == (0, 0)
 
 
 def test_paths_found_in_time_stay_where_votes_come_too_late(models):

@@ -31,6 +31,7 @@ from stepladder.errors import (
 )
 from stepladder.methods import refusals
 from stepladder.methods.pace import Pace, Progress, TimeUpError
+from stepladder.methods.parts import Part, answered
 from stepladder.model.goal import Goal
 from stepladder.model.loading import load
 from stepladder.model.scorer import Scorer
@@ -43,6 +44,7 @@ from stepladder.table.effort import Effort
 from stepladder.table.feasible import Feasible
 from stepladder.table.feature import Change, Derived, Feature
 from stepladder.table.frames import Frame, Template
+from stepladder.table.keys import keys_of
 from stepladder.table.reading import Faults
 from stepladder.table.rules.agreement import compare
 from stepladder.table.rules.faults import (
@@ -305,6 +307,7 @@ class Method(ABC):
         locked: Locked = (),
         limits: Limits = None,
         invalid: Literal["outcome", "raise"] = "outcome",
+        n_jobs: int = 1,
     ) -> Recourse:
         """Paths to the goal for every row of `people`, whatever becomes of each.
 
@@ -317,8 +320,11 @@ class Method(ABC):
                      end, or a frame with the columns person, feature, low and high
         invalid      what a row is that can't be read or breaks the schema's own bounds: "outcome"
                      for that person's outcome `invalid_row`, "raise" for an error
+        n_jobs       how many processes work side by side (joblib); -1 for one per core. The rows
+                     are the same whatever the number
         """
         self._check_fitted()
+        self._check_jobs(n_jobs)
         choice("recourse(invalid)", invalid, ("outcome", "raise"))
         aside = self.space_.schema.set_aside(frames.read(people).columns)
         labels, rows = frames.labels(people), self.space_.own(people)
@@ -331,7 +337,7 @@ class Method(ABC):
         self._check_honoured(held, ends)
         self._check_settable(held, ends)
         with Pace(len(values), progress, time_budget) as pace:
-            answer = self.answer_all(values, labels, pace, held, ends, faults=faults)
+            answer = self.answer_all(values, labels, pace, held, ends, faults=faults, n_jobs=n_jobs)
         return Recourse(
             space=self.space_,
             goal=self.scorer_.goal,
@@ -351,8 +357,8 @@ class Method(ABC):
         """How often the model was asked, and about how many rows."""
         if self.is_private:  # it would tell how many reference rows there are
             return {}
-        apart = {} if self.successors_ is None else {"successors": pace.successors}
-        return {"calls": pace.calls, "rows": pace.asked, **apart}
+        apart = {} if self.successors_ is None else {"successors": pace.tally.successors}
+        return {"calls": pace.tally.calls, "rows": pace.tally.rows, **apart}
 
     def _read(self, rows: Frame, invalid: str) -> tuple[Floats, Faults]:
         """The values (n, features) of people's rows, and what is wrong with invalid ones."""
@@ -374,6 +380,7 @@ class Method(ABC):
         difficulty: Floats | None = None,
         next_only: bool = False,
         faults: Mapping[int, str] | None = None,
+        n_jobs: int = 1,
     ) -> Answer:
         """Each person's paths, including people who can't be asked about or need none.
 
@@ -387,7 +394,7 @@ class Method(ABC):
         # Bounds that a row already breaks are bad input, whether or not that row is at the goal.
         check_bounds(space, values[valid], labels[valid])
         check_formulas(space, values[valid], labels[valid])
-        scores, twins = self._scores_today(values, valid, pace), _twins(values)
+        scores = self._scores_today(values, valid, pace)
         gaps = np.isnan(values).any(axis=1)
         complete = valid & (~gaps | ~np.isnan(scores))
         points = np.full((len(values), space.width), np.nan)
@@ -409,44 +416,48 @@ class Method(ABC):
         for i in np.flatnonzero(met).tolist():
             shown = self.scorer_.goal.shown(scores[i])
             stay(i, Outcome.ALREADY_POSITIVE, f"already meets the goal with a score of {shown}")
-        asking = np.flatnonzero(~met & ~np.isnan(scores))
-        pace.bank(len(values) - len(asking))
-        scorer, successors = self.scorer_.in_parts(pace.parts), self.successors_
-        if successors is not None:
-            successors = successors.in_parts(pace.successor_parts)
-        size = pace.crowd(self.batch)
-        with suppress(TimeUpError):
-            for start in range(0, len(asking), size):
-                if pace.expired:
-                    break
-                part = asking[start : start + size]
-                ends = None if limits is None else (limits[0][part], limits[1][part])
-                feasible = Feasible.around(
-                    space,
-                    values[part],
-                    locked=locked[part],
-                    limits=ends,
-                    difficulty=None if difficulty is None else difficulty[part],
-                    policy=scorer.policy,
-                    max_changes=self.max_changes,
-                )
-                answer = self.answer(
-                    Question(
-                        feasible, scores[part], scorer, pace, twins[part], next_only, successors
-                    )
-                )
-                dropped += answer.dropped
-                for i, found in zip(part, answer.paths, strict=True):
-                    paths[i] = found
-                if successors is not None and not next_only:
-                    told = stated(answer.paths, successors, self.holds)
-                    for i, found in zip(part, told, strict=True):
-                        paths[i] = found
-                pace.bank(len(part))
+        some = np.flatnonzero(~met & ~np.isnan(scores))
+        pace.bank(len(values) - len(some))
+        asking = Part(
+            some,
+            values[some],
+            scores[some],
+            _twins(values)[some],
+            locked[some],
+            None if limits is None else (limits[0][some], limits[1][some]),
+            None if difficulty is None else difficulty[some],
+            next_only,
+        )
+        for part, answer in answered(self, asking, pace, n_jobs):
+            dropped += answer.dropped
+            for i, found in zip(part.people.tolist(), answer.paths, strict=True):
+                paths[i] = found
+            pace.bank(len(part.people))
         for i, found in enumerate(paths):
             if not found:
                 stay(i, Outcome.TIMED_OUT, TOO_LATE)
         return Answer(self.weighed(paths, difficulty), dropped)
+
+    def answer_part(self, part: Part, pace: Pace) -> Answer:
+        """The paths of some people, with how surely each holds where that's known."""
+        scorer, successors = self.scorer_.in_parts(pace.parts), self.successors_
+        if successors is not None:
+            successors = successors.in_parts(pace.successor_parts)
+        feasible = Feasible.around(
+            self.space_,
+            part.values,
+            locked=part.locked,
+            limits=part.limits,
+            difficulty=part.difficulty,
+            policy=scorer.policy,
+            max_changes=self.max_changes,
+        )
+        answer = self.answer(
+            Question(feasible, part.scores, scorer, pace, part.twins, part.next_only, successors)
+        )
+        if successors is None or part.next_only:
+            return answer
+        return replace(answer, paths=stated(answer.paths, successors, self.holds))
 
     def weighed(
         self, paths: list[list[Path]], difficulty: Floats | None = None
@@ -463,9 +474,7 @@ class Method(ABC):
         if difficulty is not None:
             difficulty = difficulty.repeat([len(found) for found in paths], axis=0)
         efforts, ranks = self.effort_.of(starts, ends, difficulty), self.effort_.ranks(ends)
-        made = (
-            replace(p, efforts=e, ranks=r) for p, e, r in zip(flat, efforts, ranks, strict=True)
-        )
+        made = (p.weighed(e, r) for p, e, r in zip(flat, efforts, ranks, strict=True))
         return [[next(made) for _ in found] for found in paths]
 
     def _scores_today(self, values: Floats, valid: Mask, pace: Pace) -> Floats:
@@ -493,6 +502,19 @@ class Method(ABC):
             raise ParameterError(
                 f"holds={self.holds:g} needs successors, models that may replace this one: "
                 "fit(…, successors=sl.successors(model, train, labels))."
+            )
+
+    def _check_jobs(self, n_jobs: int) -> None:
+        """Refuse what is no number of processes, or more of them where each answer is paid for."""
+        if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0:
+            raise ParameterError(
+                f"n_jobs must be a whole number of processes, or -1 for one per core; got "
+                f"{n_jobs!r}."
+            )
+        if n_jobs != 1 and self.pays_per_answer:
+            raise ParameterError(
+                f"n_jobs={n_jobs} doesn't go with a privacy budget that is paid from answer by "
+                "answer: one process has to keep the account. Use n_jobs=1, or sl.PayOnce(budget)."
             )
 
     def _check_settable(self, locked: Mask, limits: tuple[Floats, Floats] | None) -> None:
@@ -532,7 +554,7 @@ class Method(ABC):
 
 def _twins(values: Floats) -> NDArray[np.intp]:
     """(n,) how many of the rows before each are the very same."""
-    same = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+    same = keys_of(values)
     order = same.argsort(kind="stable")
     firsts = np.searchsorted(same[order], same[order])
     twins = np.empty(len(values), dtype=np.intp)

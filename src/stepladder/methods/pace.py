@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from numbers import Real
 from types import TracebackType
 
@@ -35,6 +36,17 @@ class TimeUpError(Exception):
     """The time budget has ended; whoever works on an answer returns what there is of it."""
 
 
+@dataclass
+class Tally:
+    """What the model was asked."""
+
+    calls: int = 0
+    rows: int = 0
+    """in all those calls"""
+    successors: int = 0
+    """rows that the model's successors were asked about, all of them together"""
+
+
 class Pace:
     """One call's clock, progress, questions to the model and private releases.
 
@@ -55,18 +67,24 @@ class Pace:
         self.done = 0
         self.releases = 0
         """how many private releases the call has taken, where each is paid for"""
-        self.asked = 0
-        """how many rows the model was asked about"""
-        self.calls = 0
-        """in how many calls"""
-        self.successors = 0
-        """how many rows the model's successors were asked about, all of them together"""
+        self.tally = Tally()
         self._banked = 0
         self._budget = time_budget
         self._deadline = None if time_budget is None else time.monotonic() + time_budget
         self._most = SMALLEST  # rows in the next call, where time is short
         self._report = progress if callable(progress) else None
         self._bar = Bar("people", total, stays=True) if progress is True else None
+
+    @property
+    def left(self) -> float | None:
+        """How many seconds are left of the time budget; None if there's none."""
+        return None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
+
+    def add(self, tally: Tally) -> None:
+        """Count what was asked elsewhere for this call."""
+        self.tally.calls += tally.calls
+        self.tally.rows += tally.rows
+        self.tally.successors += tally.successors
 
     @property
     def expired(self) -> bool:
@@ -80,14 +98,14 @@ class Pace:
         asked; and where the budget has ended, `TimeUpError` comes instead of the next part.
         """
         for part in self._in_time(count):
-            self.calls += 1
-            self.asked += part.stop - part.start
+            self.tally.calls += 1
+            self.tally.rows += part.stop - part.start
             yield part
 
     def successor_parts(self, count: int) -> Iterator[slice]:
         """`parts` for a successor of the model, whose rows are counted apart."""
         for part in self._in_time(count):
-            self.successors += part.stop - part.start
+            self.tally.successors += part.stop - part.start
             yield part
 
     def _in_time(self, count: int) -> Iterator[slice]:

@@ -15,5 +15,7 @@ rules/          what rows have to keep to
 feasible.py     all rows that one person could become
 effort.py       what a change asks of a person
 frames.py       the border: pandas, polars and PyArrow
+building.py     frames and arrays made of values, over and over
+keys.py         what tells rows apart
 amounts.py      a value as people write it
 """

@@ -20,6 +20,9 @@ CATEGORY = 0.5
 EACH = 0.1
 """What each change costs beside its size."""
 
+MANY = 4096
+"""From how many values on it pays to sort them before they're looked up."""
+
 CORE = (2.0, 98.0)
 """Between which percentiles the spread is measured."""
 
@@ -99,6 +102,13 @@ class Effort:
 
 def _rank(known: Floats, values: Floats) -> Floats:
     """The share of known values below some values, equal ones counted half; of a gap it's NaN."""
+    if len(values) > MANY:  # in order, and each once, they are found many times as fast
+        different, which = np.unique(values, return_inverse=True)
+        return _looked_up(known, different)[which]
+    return _looked_up(known, values)
+
+
+def _looked_up(known: Floats, values: Floats) -> Floats:
     below = np.searchsorted(known, values, side="left")
     up_to = np.searchsorted(known, values, side="right")
     return np.where(np.isnan(values), np.nan, (below + up_to) / (2 * len(known)))

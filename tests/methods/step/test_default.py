@@ -136,7 +136,7 @@ def test_a_person_gets_the_same_alone_or_in_a_batch(settings):
 def test_people_beyond_those_advised_at_a_time_get_the_same(monkeypatch):
     step = bank.fitted()
     usual = step.recourse(bank.REJECTED).paths
-    monkeypatch.setattr("stepladder.methods.step.default.TOGETHER", 7)
+    monkeypatch.setattr("stepladder.methods.step.default.ONE", 7)
     assert_frame_equal(step.recourse(bank.REJECTED).paths, usual, rtol=1e-12)
 
 

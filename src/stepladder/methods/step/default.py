@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from stepladder.methods.base import TOO_LATE, Answer, Question, ReferenceTable, standing
 from stepladder.methods.pace import TimeUpError
+from stepladder.methods.parts import ONE
 from stepladder.methods.step import scan
 from stepladder.methods.step.blame import blame
 from stepladder.methods.step.chosen import picked
@@ -42,9 +43,6 @@ Indices = NDArray[np.intp]
 
 CLIP = 3.0
 """How many standard deviations an outlier counts when clusters are formed."""
-
-TOGETHER = 128
-"""How many people are advised at a time."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +84,10 @@ class Default(Planner):
         count, pace = len(question.feasible), question.pace
         paths: list[list[Path]] = []
         for people in pace.batches(np.arange(count)):
-            for at in range(0, len(people), TOGETHER):
+            for at in range(0, len(people), ONE):
                 if pace.expired:
                     break
-                paths += self._paths(question.take(people[at : at + TOGETHER]), reference)
+                paths += self._paths(question.take(people[at : at + ONE]), reference)
                 pace.reached(len(paths))
         for i in range(len(paths), count):
             start, score = question.feasible.start[i], question.scores[i]

@@ -13,6 +13,7 @@ from stepladder.checks import finite, whole_number
 from stepladder.errors import ModelError, ParameterError
 from stepladder.kernels.alpha import Alpha, Volcano
 from stepladder.methods.base import Answer, Method, Question, ReferenceTable
+from stepladder.methods.parts import ONE
 from stepladder.methods.refusals import background
 from stepladder.methods.step import clusters
 from stepladder.methods.step import cost as costs
@@ -210,7 +211,8 @@ class StEP(Method):
 
     @property
     def batch(self) -> int:
-        return max(1, min(1024, PAIRS // max(1, len(self.reference_.values))))
+        most = max(1, min(1024, PAIRS // max(1, len(self.reference_.values))))
+        return most // ONE * ONE or most
 
     @property
     def honours_rules(self) -> bool:
