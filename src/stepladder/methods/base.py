@@ -473,7 +473,7 @@ class Method(ABC):
         ends = np.concatenate([path.values[-1:] for path in flat])
         if difficulty is not None:
             difficulty = difficulty.repeat([len(found) for found in paths], axis=0)
-        efforts, ranks = self.effort_.of(starts, ends, difficulty), self.effort_.ranks(ends)
+        efforts, ranks = self.effort_.weighed(starts, ends, difficulty)
         made = (p.weighed(e, r) for p, e, r in zip(flat, efforts, ranks, strict=True))
         return [[next(made) for _ in found] for found in paths]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepladder.kernels.tiling import available_threads, spread
 from stepladder.table.space import Floats, Space
 
 CATEGORY = 0.5
@@ -21,7 +22,8 @@ EACH = 0.1
 """What each change costs beside its size."""
 
 MANY = 4096
-"""From how many values on it pays to sort them before they're looked up."""
+"""From how many values on it pays to sort them before they're looked up, and to look up features
+on several threads."""
 
 CORE = (2.0, 98.0)
 """Between which percentiles the spread is measured."""
@@ -75,29 +77,45 @@ class Effort:
 
         difficulty  (n, features) by how much harder than for others each change is for a person
         """
-        asked, start = self.space.links.changes(start, rows), np.broadcast_to(start, rows.shape)
-        effort = np.where(asked, CATEGORY, 0.0)
-        for f in np.flatnonzero(~np.isnan(self.spread) & asked.any(axis=0)).tolist():
-            moved = np.flatnonzero(asked[:, f])
-            before, after = start[moved, f], rows[moved, f]
-            size = np.abs(after - before) / self.spread[f]
-            if (known := self.known[f]) is not None:
-                ranks = _rank(known, np.concatenate([before, after]))
-                size = np.fmax(size, np.abs(ranks[len(moved) :] - ranks[: len(moved)]))
-            effort[moved, f] = np.where(np.isnan(size), CATEGORY, size)  # from a gap
-        personal = 1.0 if difficulty is None else difficulty
-        return np.asarray(effort * self.difficulty * personal + EACH * asked)
+        return self._looked_at(start, rows, difficulty, ranked=False)[0]
 
     def ranks(self, rows: Floats) -> Floats:
         """(n, features) the share of reference rows below each value, equal ones counted half.
 
         NaN for a gap, and for what isn't ordered or known of no reference row.
         """
-        ranks = np.full(rows.shape, np.nan)
-        for f, known in enumerate(self.known):
+        return self.weighed(rows, rows)[1]
+
+    def weighed(
+        self, start: Floats, rows: Floats, difficulty: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        """`of` and the `ranks` of rows, for which values are looked up only once."""
+        return self._looked_at(start, rows, difficulty, ranked=True)
+
+    def _looked_at(
+        self, start: Floats, rows: Floats, difficulty: Floats | None, *, ranked: bool
+    ) -> tuple[Floats, Floats]:
+        """The effort and the ranks; unless `ranked`, only of what moves."""
+        asked, start = self.space.links.changes(start, rows), np.broadcast_to(start, rows.shape)
+        effort, ranks = np.where(asked, CATEGORY, 0.0), np.full(rows.shape, np.nan)
+
+        def look(f: int) -> None:
+            known, moved = self.known[f], np.flatnonzero(asked[:, f])
             if known is not None:
-                ranks[:, f] = _rank(known, rows[:, f])
-        return ranks
+                wanted = slice(None) if ranked else moved
+                ranks[wanted, f] = _rank(known, rows[wanted, f])
+            if np.isnan(self.spread[f]) or not len(moved):
+                return
+            before, after = start[moved, f], rows[moved, f]
+            size = np.abs(after - before) / self.spread[f]
+            if known is not None:
+                size = np.fmax(size, np.abs(ranks[moved, f] - _rank(known, before)))
+            effort[moved, f] = np.where(np.isnan(size), CATEGORY, size)  # from a gap
+
+        features = np.arange(rows.shape[1]) if ranked else np.flatnonzero(asked.any(axis=0))
+        spread(look, features.tolist(), available_threads() if len(rows) > MANY else 1)
+        personal = 1.0 if difficulty is None else difficulty
+        return np.asarray(effort * self.difficulty * personal + EACH * asked), ranks
 
 
 def _rank(known: Floats, values: Floats) -> Floats:
