@@ -757,3 +757,65 @@ def test_a_policy_is_not_kept_by_what_is_missing():
     scorer = Scorer(lambda frame: np.ones(len(frame)), space, sl.Goal(policy=["b <= 3"]))
     values = space.read(rows, allow_missing=True)
     assert scorer.yes(np.ones(2), values).tolist() == [False, True]
+
+
+# ---- the form in which rows come --------------------------------------------------------------
+
+
+class Seen:
+    """A model that keeps what it was shown."""
+
+    def __init__(self, **known: Any) -> None:
+        self.__dict__.update(known, shown=[], classes_=[0, 1])
+
+    def predict_proba(self, rows: Any) -> np.ndarray:
+        self.shown.append(rows)
+        first = rows[:, 0] if isinstance(rows, np.ndarray) else rows["income"].to_numpy()
+        likely = np.clip(first / 100, 0, 1)
+        return np.stack([1 - likely, likely], axis=1)
+
+
+def test_a_model_that_knows_no_names_is_shown_arrays_and_one_that_does_frames():
+    for known, kind in (
+        ({"n_features_in_": 3}, np.ndarray),
+        ({"n_features_in_": 3, "feature_names_in_": list(FRAME.columns)}, pd.DataFrame),
+        ({}, pd.DataFrame),
+    ):
+        model = Seen(**known)
+        found = scores(model)
+        np.testing.assert_allclose(found, FRAME["income"] / 100)
+        assert {type(rows) for rows in model.shown} == {kind}
+
+
+def test_an_array_has_the_cells_of_the_frame_it_stands_for():
+    model = Seen(n_features_in_=3)
+    scores(model, pl.from_pandas(FRAME))
+    np.testing.assert_array_equal(model.shown[0], FRAME.to_numpy(dtype=float))
+
+
+def test_what_a_model_refuses_in_an_array_is_told_by_its_columns():
+    class Fussy(Seen):
+        def predict_proba(self, rows: np.ndarray) -> np.ndarray:
+            if (rows[:, 2] == 3).any():
+                raise ValueError("no more than two")
+            return super().predict_proba(rows)
+
+    with pytest.raises(ModelError, match=r"no more than two(.|\n)*'children': 3\.0"):
+        scores(Fussy(n_features_in_=3))
+
+
+def test_who_remembers_asks_about_the_same_values_once():
+    model = Seen()
+    asked = scorer(model)
+    values = asked.space.read(FRAME)
+    remembering = asked.remembering()
+    assert remembering.remembers
+    assert not asked.remembers
+    first = remembering.score(values[[0, 1, 0, 2]])
+    again = remembering.raised(0.2).score(values[[2, 3, 1]])
+    np.testing.assert_allclose(first, FRAME["income"].iloc[[0, 1, 0, 2]] / 100)
+    np.testing.assert_allclose(again, FRAME["income"].iloc[[2, 3, 1]] / 100)
+    assert [len(rows) for rows in model.shown] == [3, 1]
+    assert remembering.score(values[:0]).shape == (0,)
+    asked.score(values[[0]])  # it remembers nothing of what the other was told
+    assert len(model.shown) == 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pickle import PicklingError
 from typing import TYPE_CHECKING
@@ -94,11 +95,11 @@ def _side_by_side(
     jobs = (delayed(_alone)(method, part, until) for part in parts)
     try:
         yield from Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
-    except PicklingError as error:
+    except (PicklingError, BrokenProcessPool) as error:
+        why = str(error.__cause__ or error).strip().strip('"').rstrip().splitlines()[-1]
         raise ParameterError(
-            f"n_jobs={n_jobs} hands the method to other processes, and it can't be handed over "
-            f"({error}). Use n_jobs=1, or threads: with joblib.parallel_config(backend="
-            "'threading')."
+            f"n_jobs={n_jobs} hands the method and its model to other processes, and that failed "
+            f"({why}). Use n_jobs=1, or threads: with joblib.parallel_config(backend='threading')."
         ) from error
 
 

@@ -177,6 +177,14 @@ def values(column: nw.Series[Any]) -> list[Any]:
     ]
 
 
+def cells(frame: Frame, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Some columns of a frame as arrays, as their library makes them."""
+    if isinstance(frame, pd.DataFrame):
+        return {name: frame[name].to_numpy() for name in names}
+    table = read(frame)
+    return {name: table[name].to_numpy() for name in names}
+
+
 def order(table: nw.DataFrame[Any], name: str) -> list[Any] | None:
     """The levels of a column that says they have an order, the lowest first; None if it doesn't.
 

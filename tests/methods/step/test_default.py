@@ -219,3 +219,28 @@ def test_what_was_found_when_time_was_up_is_offered_as_one_step(monkeypatch):
     assert reached.groupby(early.final["person"]).any().mean() > 0.9
     assert (early.final["steps"][reached] == 1).all()
     bank.assert_sound(early, bank.REJECTED)
+
+
+def test_one_person_alone_takes_few_calls():
+    step = bank.fitted()
+    calls = [
+        step.recourse(bank.REJECTED.iloc[[i]]).asked["calls"] for i in range(len(bank.REJECTED))
+    ]
+    assert np.median(calls) <= 13
+    assert max(calls) <= 25
+
+
+def test_the_model_confirms_every_row_that_is_returned():
+    shown: set[tuple[object, ...]] = set()
+
+    def model(frame):
+        last.append(frame)
+        return bank.score(frame)
+
+    last: list[pd.DataFrame] = []
+    step = sl.StEP().fit(bank.TRAIN, model, schema=bank.SCHEMA, goal=bank.GOAL)
+    result = step.recourse(bank.REJECTED.iloc[:5])
+    for frame in last[-3:]:  # the last stage asks about whole paths, and remembers nothing
+        shown |= set(frame.itertuples(index=False, name=None))
+    ends = result.final[list(bank.SCHEMA.names)].itertuples(index=False, name=None)
+    assert set(ends) <= shown

@@ -96,3 +96,27 @@ def test_small_steps_are_joined_up_to_the_step_size():
 def test_a_level_further_away_than_a_step_is_one_step(step_size):
     rows = [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 2]]
     assert laid(rows, [0, 0, 2], step_size) == [[0, 0, 0], [0, 0, 2]]
+
+
+def test_changes_undone_with_foresight_are_those_undone_one_by_one():
+    names = [f"x{i}" for i in range(9)]
+    schema = sl.Schema([sl.Numeric(name) for name in names])
+    frame = pd.DataFrame({name: [-1.0, 1.0] for name in names})
+    space, rng, calls = sl.Space.fit(schema, frame), np.random.default_rng(5), []
+    weights = rng.normal(1, 1, 9)
+
+    def model(rows):
+        calls.append(len(rows))
+        return np.where(rows[names].to_numpy() @ weights >= 3.0, 0.9, 0.1)
+
+    ends = rng.uniform(1, 2, (12, 9)) * (weights > 0)
+    rank = rng.uniform(0.1, 1, (12, 9)) * (ends != 0)
+    own = Feasible.around(space, np.zeros((12, 9)))
+    asked = Scorer(model, space, sl.Goal())
+    in_turn = finish.reset(ends, own, rank, asked)
+    one_by_one = len(calls)
+    calls.clear()
+    np.testing.assert_array_equal(finish.reset(ends, own, rank, asked.remembering()), in_turn)
+    assert len(calls) <= -(-one_by_one // 5)  # five changes of twelve paths fit into one call
+    assert max(calls) <= 512
+    assert 0 < (in_turn != 0).sum() < (ends != 0).sum()

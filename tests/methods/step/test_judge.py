@@ -225,3 +225,50 @@ def test_nobody_is_asked_for_what_nobody_would_notice_unless_there_is_no_other_w
     only = sl.StEP(paths=1).fit(few, narrow, schema=PLANE).recourse(ZERO).final.iloc[0]
     assert only["outcome"] == "reached"
     assert 0.001 < only["a"] < 0.01
+
+
+# ---- few and many -----------------------------------------------------------------------------
+
+
+def counted(judge: Judge) -> list[int]:
+    """The sizes of the calls from now on, as they come."""
+    sizes, ask = [], judge.scorer._ask
+
+    def noted(rows):
+        sizes.append(len(rows))
+        return ask(rows)
+
+    judge.scorer._ask = noted
+    return sizes
+
+
+def test_few_rows_are_asked_about_with_what_they_fall_short_to_and_the_answer_is_the_same(
+    monkeypatch,
+):
+    start = pd.DataFrame({"a": [0.0, 3.0], "b": [0.0, -2.0]})
+
+    def model(rows):
+        return ((rows["a"] * 0.7 + rows["b"] * 0.3 + np.sin(rows["a"])) > 6).to_numpy(float)
+
+    rng = np.random.default_rng(3)
+    person, rows = rng.integers(0, 2, 60), rng.uniform(0, 20, (60, 2)).round(1)
+    judge = judge_of(PLANE, start, model)
+    own = judge.feasible.take(person)
+    sizes = counted(judge)
+    together, beyond = judge.steady(own, rows)
+    assert len(sizes) == 1
+    monkeypatch.setattr("stepladder.methods.step.judge.ONE_CALL", 0)
+    in_turn, the_same = judge.steady(own, rows)
+    assert len(sizes) == 3
+    assert sizes[0] > sizes[1] + sizes[2]
+    np.testing.assert_array_equal(in_turn, together)
+    np.testing.assert_array_equal(the_same, beyond)
+    assert 5 < together.sum() < 55
+
+
+def test_what_falls_short_to_itself_isnt_asked_about():
+    schema = sl.Schema([sl.Numeric("a", integer=True), sl.Numeric("b")])
+    judge = judge_of(schema, ZERO, lambda rows: (rows["a"] >= 4).to_numpy(float))
+    sizes = counted(judge)
+    assert judge.calm(np.array([0]), np.array([[4.0, 0.0]]))[0]
+    assert sizes == []

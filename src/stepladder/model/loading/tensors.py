@@ -58,9 +58,9 @@ class Declaring:
         if self.is_matrix:
             cells = rows if isinstance(rows, np.ndarray) else frames.read(rows).to_numpy()
             return {self.declared[0].name: self._as(self.declared[0], cells)}
-        table = frames.read(rows)
+        columns = frames.cells(rows, [i.name for i in self.declared])
         return {
-            i.name: self._as(i, table[i.name].to_numpy()).reshape((-1, 1)[: max(1, len(i.shape))])
+            i.name: self._as(i, columns[i.name]).reshape((-1, 1)[: max(1, len(i.shape))])
             for i in self.declared
         }
 
