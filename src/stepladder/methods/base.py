@@ -207,6 +207,7 @@ class Method(ABC):
         trust       types in a .skops model that are taken though they aren't known to be harmless
         """
         space = _chosen_space(train, schema, goal, space, public=self.is_private)
+        space.warm()  # so that no question changes it, and the first takes no longer
         self._check_known(space.schema, goal or Goal())
         values = space.read(train, allow_missing=True)
         if not len(values):
@@ -457,7 +458,9 @@ class Method(ABC):
         )
         if successors is None or part.next_only:
             return answer
-        return replace(answer, paths=stated(answer.paths, successors, self.holds))
+        with suppress(TimeUpError):  # what was found in time stays, with nothing said of how surely
+            answer = replace(answer, paths=stated(answer.paths, successors, self.holds))
+        return answer
 
     def weighed(
         self, paths: list[list[Path]], difficulty: Floats | None = None

@@ -150,11 +150,6 @@ class Space:
         ]
 
     @cached_property
-    def has_amount(self) -> Mask:
-        """(features,) which changes have an amount: those of numbers that a plan sets"""
-        return np.array([isinstance(f, Numeric) and f.chosen for f in self.schema.features])
-
-    @cached_property
     def unordered(self) -> Mask:
         """(features,) which are categories, so that their values are codes"""
         return np.array([not feature.ordered for feature in self.schema.features])
@@ -198,6 +193,12 @@ class Space:
             ],
             dtype=bool,
         )
+
+    def warm(self) -> None:
+        """Work out now what is otherwise worked out when it's first needed, and then kept."""
+        for name, found in vars(type(self)).items():
+            if isinstance(found, cached_property):
+                getattr(self, name)
 
     # ---- shape ----------------------------------------------------------------------------
 

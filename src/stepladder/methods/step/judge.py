@@ -152,7 +152,7 @@ class Judge:
         Where outliers make the standard deviation large, a quarter of the spread stands for it.
         """
         space, least = self.space, np.zeros(len(self.space.schema))
-        for f in np.flatnonzero(space.has_amount):
+        for f in np.flatnonzero(space.links.by_amount):
             usual = space.scale[space.slices[space.schema.names[f]].start]
             least[f] = NOTICED * min(usual, self.cost.effort.spread[f] / 4)
         return least
@@ -196,7 +196,7 @@ def _could_be(own: Feasible, short: Floats) -> Mask:
 
 def amounts(own: Feasible, rows: Floats) -> Mask:
     """(c, features) which numbers rows change, but for gaps that they fill."""
-    return np.asarray(own.changes(rows) & own.space.has_amount & ~np.isnan(own.start))
+    return np.asarray(own.changes(rows) & own.space.links.by_amount & ~np.isnan(own.start))
 
 
 def _short(own: Feasible, rows: Floats, slack: float) -> tuple[Indices, Floats]:

@@ -102,7 +102,7 @@ def _smaller(judge: Judge, person: Indices, ends: Floats, feature: Indices) -> t
     rows[np.arange(len(each)), f] = start + way
     rows = own.settle(rows)
     some = own.changes(rows).any(axis=1)
-    some &= (way == 0) | ((np.abs(way) >= judge.noticed[f]) & judge.space.has_amount[f])
+    some &= (way == 0) | ((np.abs(way) >= judge.noticed[f]) & judge.space.links.by_amount[f])
     yes: Mask = np.zeros(len(each), dtype=bool)
     yes[some] = judge.yes(person[each[some]], rows[some])
     by_end = yes.reshape(-1, len(SHARES))

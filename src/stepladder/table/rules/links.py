@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stepladder.errors import SchemaError
 from stepladder.table.derived import Derived
-from stepladder.table.feature import Change
+from stepladder.table.feature import Change, Numeric
 from stepladder.table.formula import Bound
 from stepladder.table.schema import Schema
 
@@ -43,7 +43,8 @@ class Links:
         self._grid = space.grid
         self.chosen = np.array([feature.chosen for feature in features])
         """(features,) which a plan may set"""
-        self.settable = np.flatnonzero(self.chosen)
+        self.by_amount = np.array([f.chosen and isinstance(f, Numeric) for f in features])
+        """(features,) which a plan sets to a number, so that a change has an amount"""
         self._months = np.array([getattr(f, "months", None) or 0.0 for f in features])
         self._each = np.array([getattr(f, "months_each", None) or 0.0 for f in features])
         self._slow = np.flatnonzero(self.chosen & (self._months + self._each > 0))
