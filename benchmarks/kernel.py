@@ -27,7 +27,7 @@ from numpy.typing import DTypeLike
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "results" / "performance" / "kernel.json"
-SHAPES = ((8192, 65_536), (1024, 14_000))
+SHAPES = ((4096, 16_384), (1024, 14_000))
 QUICK = ((256, 4096),)
 COLUMNS = (24, 64)
 PROMISED = {"float64": 0.50, "float32": 0.45}

@@ -91,7 +91,8 @@ def by_numba() -> Rival:
     def loops(rows: Floats, limits: Floats, factor: Floats, terms: Floats) -> tuple[Floats, Any]:
         k, depth, q = factor.shape
         sums = np.zeros((len(rows), depth - 1))
-        near = np.zeros(len(rows), dtype=np.bool_)
+        near = np.zeros(len(rows) // NUMBA_ROWS, dtype=np.int64)
+        one, cutoff2 = factor.dtype.type(1), factor.dtype.type(CUTOFF2)
         for block in numba.prange(len(rows) // NUMBA_ROWS):
             first = block * NUMBA_ROWS
             tile = np.empty((NUMBA_ROWS, q), dtype=factor.dtype)
@@ -105,20 +106,18 @@ def by_numba() -> Rival:
                         for j in range(q):
                             tile[r, j] += x * factor[piece, c, j]
                 for r in range(NUMBA_ROWS):
-                    lowest = tile[r, 0]
                     for j in range(q):
-                        lowest = min(lowest, tile[r, j])
-                        tile[r, j] = 1 / max(tile[r, j], CUTOFF2)
-                    near[first + r] |= lowest <= limits[first + r]
+                        near[block] += tile[r, j] <= limits[first + r]
+                        tile[r, j] = one / max(tile[r, j], cutoff2)
                 for j in range(q):
                     for r in range(NUMBA_ROWS):
                         w = tile[r, j]
                         for c in range(depth - 1):
                             part[r, c] += w * terms[piece, j, c]
                 sums[first : first + NUMBA_ROWS] += part
-        return sums, near.any()
+        return sums, near.sum()
 
-    compiled = numba.njit(fastmath=True, parallel=True)(loops)
+    compiled = numba.njit(fastmath=True, error_model="numpy", parallel=True)(loops)
 
     def direction(points: NDArray[np.float64], positives: Positives) -> Floats:
         rows, norms = centred(points, positives)
@@ -135,17 +134,16 @@ def by_numba_between_products() -> Rival:
 
     numba: Any = import_module("numba")
 
-    def between(tile: Floats, limits: Floats) -> bool:
-        near = False
+    def between(tile: Floats, limits: Floats) -> int:
+        near = 0  # counted: that compiles to vectors, a minimum doesn't
+        one, cutoff2 = tile.dtype.type(1), tile.dtype.type(CUTOFF2)
         for i in range(tile.shape[0]):
-            lowest = tile[i, 0]
             for j in range(tile.shape[1]):
-                lowest = min(lowest, tile[i, j])
-                tile[i, j] = 1 / max(tile[i, j], CUTOFF2)
-            near |= lowest <= limits[i]
+                near += tile[i, j] <= limits[i]
+                tile[i, j] = one / max(tile[i, j], cutoff2)
         return near
 
-    compiled = numba.njit(fastmath=True)(between)
+    compiled = numba.njit(fastmath=True, error_model="numpy")(between)
 
     def direction(points: NDArray[np.float64], positives: Positives) -> Floats:
         rows, norms = centred(points, positives)
