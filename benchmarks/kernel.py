@@ -60,6 +60,8 @@ def main() -> int:
                 flush=True,
             )
     if not chosen.quick:
+        for threads in sorted({figure["threads"] for figure in figures}):
+            print(f"\n{threads} thread(s):", *table(figures, threads, SHAPES[0][0]), sep="\n")
         FIGURES.parent.mkdir(parents=True, exist_ok=True)
         FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     missed = [figure for figure in figures if falls_short(figure)]
@@ -71,12 +73,26 @@ def cases(shapes: tuple[tuple[int, int], ...]) -> list[Figure]:
     """Everything that is measured, each in a process of its own: threads are set when it starts."""
     return [
         {"dtype": dtype, "threads": threads, "columns": m, "people": n, "positives": count}
-        for dtype in PROMISED
         for threads in (1, 2)
         if threads <= (os.cpu_count() or 1)
+        for dtype in PROMISED
         for m in COLUMNS
-        for n, count in shapes
+        for n, count in shapes[: 1 if threads == 2 else None]
     ]
+
+
+def table(figures: list[Figure], threads: int, people: int) -> list[str]:
+    """Shares of the matrix product's rate, one line for each way, in Markdown."""
+    shown = [f for f in figures if f["threads"] == threads and f["people"] == people]
+    kinds = [(dtype, m) for dtype in PROMISED for m in COLUMNS]
+    lines = [
+        "| " + " | ".join(["", *(f"{dtype}, {m}" for dtype, m in kinds)]) + " |",
+        "| --- |" + " --: |" * len(kinds),
+    ]
+    for way in dict.fromkeys(f["by"] for f in shown):
+        own = {(f["dtype"], f["columns"]): f["of_matmul"] for f in shown if f["by"] == way}
+        lines.append("| " + " | ".join([way, *(f"{own[kind]:.0%}" for kind in kinds)]) + " |")
+    return lines
 
 
 def falls_short(figure: Figure) -> bool:
@@ -85,32 +101,45 @@ def falls_short(figure: Figure) -> bool:
 
 
 def asked(case: Figure, beside: Path | None) -> list[Figure]:
-    """The figures of one case, and of another checkout's library in the turn after."""
-    sources = {OURS: ROOT} if beside is None else {OURS: ROOT, BEFORE: beside}
-    found = []
-    for name, root in sources.items():
-        threads = str(case["threads"])
-        environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join(
-                [str(root.resolve() / "src"), os.environ.get("PYTHONPATH", "")]
-            ),
-            "OMP_NUM_THREADS": threads,
-            "OPENBLAS_NUM_THREADS": threads,
-            "NUMBA_NUM_THREADS": threads,
+    """The figures of one case, with those of another checkout's library."""
+    best = seconds(case, OURS, ROOT)
+    if beside is not None:
+        before = seconds(case, BEFORE, beside)
+        best = best | before | {"matmul": min(best["matmul"], before["matmul"])}
+    matmul = 2 * MATMUL**3 / best.pop("matmul")
+    pairs = case["people"] * case["positives"]
+    return [
+        case
+        | {
+            "by": way,
+            "of_matmul": round(4 * case["columns"] * pairs / taken / matmul, 3),
+            "ns_per_pair": round(1e9 * taken / pairs, 3),
+            "matmul_gflops": round(matmul / 1e9, 1),
         }
-        child = json.dumps(case | {"name": name})
-        answer = subprocess.run(
-            [sys.executable, __file__, "--child", child],
-            check=True, stdout=subprocess.PIPE, text=True, env=environment,
-        )  # fmt: skip
-        found += json.loads(answer.stdout)
+        for way, taken in best.items()
+    ]
+
+
+def seconds(case: Figure, name: str, root: Path) -> dict[str, float]:
+    """What `measured` finds in a process that takes the library from `root`."""
+    threads = str(case["threads"])
+    path = os.pathsep.join([str(root.resolve() / "src"), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {
+        "PYTHONPATH": path,
+        "OMP_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": threads,
+        "NUMBA_NUM_THREADS": threads,
+    }
+    child = [sys.executable, __file__, "--child", json.dumps(case | {"name": name})]
+    answer = subprocess.run(child, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    found: dict[str, float] = json.loads(answer.stdout)
     return found
 
 
 def measured(
     name: str, dtype: DTypeLike, threads: int, columns: int, people: int, positives: int
-) -> list[Figure]:
-    """Every way of doing equation 1 that there is here, one after the other, some times round."""
+) -> dict[str, float]:
+    """Seconds of the matrix product and of every way of doing equation 1, which take turns."""
     from stepladder.kernels.alpha import Volcano
     from stepladder.kernels.direction import cluster_direction, prepare
 
@@ -132,26 +161,12 @@ def measured(
     clock = time.process_time if threads == 1 else time.perf_counter
     best = dict.fromkeys(ways, np.inf)
     for _ in range(REPEATS):
-        for way, action in ways.items():
-            start = clock()
-            action()
-            best[way] = min(best[way], clock() - start)
-    matmul = 2 * MATMUL**3 / best.pop("matmul")
-    pairs = people * positives
-    return [
-        {
-            "by": way,
-            "dtype": str(np.dtype(dtype)),
-            "threads": threads,
-            "columns": columns,
-            "people": people,
-            "positives": positives,
-            "of_matmul": round(4 * columns * pairs / seconds / matmul, 3),
-            "ns_per_pair": round(1e9 * seconds / pairs, 3),
-            "matmul_gflops": round(matmul / 1e9, 1),
-        }
-        for way, seconds in best.items()
-    ]
+        for way in ways:
+            for timed in ("matmul", way):
+                start = clock()
+                ways[timed]()
+                best[timed] = min(best[timed], clock() - start)
+    return best
 
 
 def check(ways: dict[str, Callable[[], Any]], name: str, dtype: str) -> None:

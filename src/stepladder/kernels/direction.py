@@ -144,8 +144,8 @@ def cluster_direction(
 ) -> Floats:
     """Equation 1 at points (n, m) over one cluster: (n, m), in the dtype it was prepared in.
 
-    In float64 a point gets the same to the last bit whatever other points are asked about and on
-    however many threads, for all products have one shape. Assumes checked input.
+    In float64 a point gets the same to the last bit whatever other points are asked about, and on
+    however many threads: see `tiling`. Assumes checked input.
     """
     n, m = points.shape
     result = np.zeros((n, m), dtype=positives.factor.dtype)
