@@ -1,11 +1,12 @@
-"""How fast equation 1 and the published method are on this machine, and in how much memory.
+"""How fast the published method is on this machine, and how much memory equation 1 takes.
 
     python benchmarks/speed.py                 everything, one to two minutes
     python benchmarks/speed.py --no-memory     without the large memory run
-    python benchmarks/speed.py --only kernel   one part: kernel, memory or method
+    python benchmarks/speed.py --only method   one part: memory or method
 
 Ends with status 1 if a promise isn't kept: the same end points as a plain pandas loop, 500 times
-faster per person, and 20,000 people × 200,000 positives within 2 GiB.
+faster per person, and 20,000 people × 200,000 positives within 2 GiB. How fast equation 1 is beside
+the machine's matrix product is in benchmarks/kernel.py.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import pandas as pd
 from plain_loop import PlainLoop
 
 from stepladder.kernels.alpha import Volcano
-from stepladder.kernels.direction import cluster_direction, directions, prepare
+from stepladder.kernels.direction import directions
 
 COLUMNS = 26
 GIB = 2**30
@@ -48,35 +49,7 @@ def heading(text: str) -> None:
     print(f"\n{text}\n{'-' * len(text)}")
 
 
-# ---- 1. the kernel ------------------------------------------------------------------------------
-
-
-def kernel() -> bool:
-    """Nanoseconds per pair, beside what the machine's matrix product would allow."""
-    heading("Equation 1 beside this machine's matrix product")
-    print(f"{os.cpu_count()} CPUs, {COLUMNS} columns, volcano of degree 2")
-    print(
-        f"{'dtype':8} {'people × positives':>20} {'ns per pair':>11} {'GFLOP/s':>8} "
-        f"{'of matmul':>10}"
-    )
-    rng = np.random.default_rng(0)
-    flops = 2 * (COLUMNS + 2) + 2 * (COLUMNS + 1)  # the two matrix products; α comes on top
-    for dtype in (np.float64, np.float32):
-        square = rng.random((2048, 2048)).astype(dtype)
-        matmul = 2 * 2048**3 / best_of(lambda a=square: a @ a) / 1e9  # type: ignore[misc]
-        print(f"{np.dtype(dtype).name:8} {'matmul 2048³':>20} {'':>11} {matmul:8.0f} {'100 %':>10}")
-        for n, count in ((1000, 3500), (1000, 14_000), (5000, 14_000)):
-            points = rng.normal(size=(n, COLUMNS))
-            positives = prepare(rng.normal(size=(count, COLUMNS)), dtype=dtype)
-            seconds = best_of(lambda p=points, y=positives: cluster_direction(p, y, Volcano()))  # type: ignore[misc]
-            nanoseconds = 1e9 * seconds / (n * count)
-            rate = flops / nanoseconds
-            size = f"{n:,} × {count:,}"
-            print(f"{'':8} {size:>20} {nanoseconds:11.2f} {rate:8.0f} {rate / matmul:10.0%}")
-    return True
-
-
-# ---- 2. memory ----------------------------------------------------------------------------------
+# ---- 1. memory ----------------------------------------------------------------------------------
 
 
 def memory() -> bool:
@@ -105,7 +78,7 @@ def memory_child() -> None:
     print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
 
 
-# ---- 3. the published method --------------------------------------------------------------------
+# ---- 2. the published method --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -238,7 +211,7 @@ def verdict(kept: bool) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="How fast Stepladder is on this machine.")
-    parser.add_argument("--only", choices=["kernel", "memory", "method"], help="run one part")
+    parser.add_argument("--only", choices=["memory", "method"], help="run one part")
     parser.add_argument(
         "--memory",
         action=argparse.BooleanOptionalAction,
@@ -253,7 +226,6 @@ def main() -> int:
         memory_child()
         return 0
     parts: dict[str, Callable[[], bool]] = {
-        "kernel": kernel,
         "memory": memory,
         "method": lambda: method(chosen.people, chosen.sample),
     }

@@ -252,15 +252,6 @@ METHODS: dict[str, Callable[[], Method]] = {
 }
 
 
-def rounding(name: str) -> float:
-    """How far a method's rows may be off, alone and in a batch.
-
-    MIM and the published StEP follow equation 1 over everybody's points in one matrix product,
-    which rounds each by its company in the last digit, and round nothing of where that leads.
-    """
-    return 1e-9 if name == "mim" or name.startswith("step.published") else 0.0
-
-
 HONOURING = [name for name, make in METHODS.items() if make().honours_rules]
 """Those that keep the schema's rules."""
 REPEATABLE = [name for name in METHODS if name != PER_DIRECTION]

@@ -1,7 +1,6 @@
 """A person is told the same, whoever else asks, in whatever order, how often, and from where.
 
-Rows are the same to the last bit, with models that judge every row by itself; but for methods that
-follow equation 1 over everybody at once, and round nothing: see `made.rounding`.
+Rows are the same to the last bit, with models that judge every row by itself.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ THREADS = 16
 Routes = Sequence[Sequence[Path]]
 
 
-def assert_same(given: Routes, wanted: Routes, within: float = 0.0) -> None:
+def assert_same(given: Routes, wanted: Routes) -> None:
     for one, other in zip(given, wanted, strict=True):
         assert [path.outcome for path in one] == [path.outcome for path in other]
         assert [path.reason for path in one] == [path.reason for path in other]
         for path, expected in zip(one, other, strict=True):
-            np.testing.assert_allclose(path.values, expected.values, rtol=within, atol=within)
+            np.testing.assert_array_equal(path.values, expected.values)
             np.testing.assert_allclose(path.scores, expected.scores, rtol=0, atol=1e-12)
 
 
 @repeatable
 def test_alone_or_in_a_batch(name, kind):
     together = made.answer(name, kind).routes
-    assert_same(made.alone(name, kind), together, within=made.rounding(name))
+    assert_same(made.alone(name, kind), together)
 
 
 @repeatable
@@ -46,7 +45,7 @@ def test_alone_or_in_a_batch_where_many_rows_are_equally_near(name):
     method = made.on_the_lattice(name)
     people = made.LATTICE[made.enough(made.LATTICE) < 0.5].iloc[3::19]
     alone = [method.recourse(people.iloc[[i]]).routes[0] for i in range(len(people))]
-    assert_same(alone, method.recourse(people).routes, within=made.rounding(name))
+    assert_same(alone, method.recourse(people).routes)
 
 
 @repeatable

@@ -11,6 +11,7 @@ import pytest
 from tests.kernels.naive import naive_direction, power, sloped, volcano
 
 from stepladder.errors import ParameterError
+from stepladder.kernels import tiling
 from stepladder.kernels.alpha import Power, Sloped, Unit, Volcano
 from stepladder.kernels.direction import cluster_direction, directions, prepare
 from stepladder.kernels.distance import weighting, whitening
@@ -123,6 +124,35 @@ def test_temporaries_stay_within_the_budget(case):
     assert peak - n * m * 8 <= memory
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 240, 241, 500, 2100])
+@pytest.mark.parametrize("n", [1, 4, 5, 37])
+def test_what_fills_up_adds_nothing(n, count, dtype):
+    points, positives = table(12, n=40, count=2100)
+    points, positives = points[:n], positives[:count]
+    for alpha, weight in ((Volcano(2, 0.5), volcano(2, 0.5)), (Power(3), power(3))):
+        result = directions(points, positives, alpha, dtype=dtype)
+        tolerance = 1e-12 if dtype == "float64" else 1e-5
+        assert_matches_naive(result, points, positives, weight, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("alpha", [Volcano(2, 0.5), Volcano(1.7, 0.8), Sloped(4.0), Power(3)])
+@pytest.mark.parametrize("norm", ["none", "weights", "matrix"])
+def test_a_point_gets_the_same_to_the_last_bit_in_any_company(alpha, norm, monkeypatch):
+    points, positives = table(13, n=300, count=2500, m=9)
+    positives[100:700] = positives[1] + 1e-4 * positives[100:700]  # near a point, and many
+    points[50:60] = positives[0] + 1e-3 * points[50:60]
+    chosen = {"none": None, "weights": np.arange(1, 10) / 5, "matrix": whitening(positives)}[norm]
+    ready = prepare(positives, chosen)
+    together = cluster_direction(points, ready, alpha)
+    for others in (slice(0, 1), slice(2, 3), slice(1, 3), slice(40, 57), slice(2, 300)):
+        alone = cluster_direction(points[others], ready, alpha)
+        np.testing.assert_array_equal(alone, together[others])
+    monkeypatch.setattr(tiling, "available_threads", lambda: 3)
+    order = np.random.default_rng(0).permutation(300)
+    np.testing.assert_array_equal(cluster_direction(points[order], ready, alpha), together[order])
+
+
 def test_float32_is_close_and_stays_float32():
     points, positives = table(7, n=40, count=2000, m=20)
     result = directions(points, positives, Volcano(2, 0.5), dtype=np.float32)
@@ -149,7 +179,9 @@ def test_shapes_at_the_edges():
     assert directions([0.0, 0.0], positives, alpha, clusters=[0, 1, -1]).shape == (2, 2)
     assert directions(np.empty((0, 2)), positives, alpha).shape == (0, 2)
     np.testing.assert_array_equal(directions(np.ones((4, 2)), np.empty((0, 2)), alpha), 0)
-    assert directions(np.empty((3, 0)), np.empty((2, 0)), alpha).shape == (3, 0)
+    for norm in (None, np.empty(0), np.empty((0, 0))):
+        result = directions(np.empty((3, 0)), np.empty((2, 0)), alpha, norm=norm)
+        assert result.shape == (3, 0)
     assert directions(np.ones((4, 2)), positives, alpha, clusters=[-1] * 3).shape == (4, 0, 2)
 
 

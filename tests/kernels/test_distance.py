@@ -29,6 +29,23 @@ def test_whitening_is_the_mahalanobis_distance():
     np.testing.assert_allclose(np.linalg.norm(placed, axis=1), expected, rtol=1e-8)
 
 
+@pytest.mark.parametrize("shape", [(7,), (1, 7), (70, 7), (3, 40, 7), (0, 7), (2, 0, 7)])
+def test_a_matrix_maps_each_vector_whatever_their_shape(shape):
+    rng = np.random.default_rng(3)
+    vectors, norm = rng.normal(size=shape), rng.normal(size=(7, 7))
+    placed = measured(vectors, norm)
+    assert placed.shape == shape
+    np.testing.assert_allclose(placed, np.einsum("...j,kj->...k", vectors, norm), atol=1e-13)
+
+
+def test_a_matrix_rounds_each_vector_alike_in_any_company():
+    rng = np.random.default_rng(4)
+    vectors, norm = rng.normal(size=(500, 24)), rng.normal(size=(24, 24))
+    together = measured(vectors, norm)
+    for part in (slice(0, 1), slice(1, 4), slice(30, 131)):
+        np.testing.assert_array_equal(measured(vectors[part], norm), together[part])
+
+
 def test_whitened_points_have_unit_covariance():
     rng = np.random.default_rng(1)
     points = rng.normal(size=(300, 3)) * [1, 50, 0.01] + 3

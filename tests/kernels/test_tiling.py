@@ -14,28 +14,48 @@ from stepladder.kernels.alpha import Power, Volcano
 from stepladder.kernels.direction import directions
 
 
-@given(st.integers(1, 5000), st.integers(1, 600), st.integers(1, 3000))
-def test_stacks_cover_everything_once(length, piece, most):
-    covered = 0
-    for block, even in tiling.stacks(length, piece, most):
-        size = block.stop - block.start
-        assert block.start == covered
-        assert 1 <= even <= piece
-        assert size % even == 0
-        assert size <= max(most, even)
-        covered = block.stop
-    assert covered == length
-
-
-@given(st.integers(1, 10**6), st.integers(1, 10**6), st.integers(1, 3000), st.integers(1, 2**32))
-def test_plans_keep_to_their_sizes(n, count, m, memory):
-    chosen = tiling.plan(n, count, m, memory, threads=4)
-    assert 1 <= chosen.product_rows <= chosen.tile_rows <= n
-    assert 1 <= chosen.product_columns <= chosen.tile_columns <= count
-    assert chosen.threads * chosen.memory <= memory
+@given(st.integers(0, 10**6), st.integers(1, 1000))
+def test_pieces_hold_everything_and_no_empty_one(count, m):
+    k, q = tiling.pieces(count, m)
+    assert k * q >= count
+    assert (k - 1) * q < max(count, 1)
+    assert q % 8 == 0
     # Small enough that no BLAS starts threads of its own, at any width a table may have.
-    if m <= 1000:
-        assert chosen.product_rows * chosen.product_columns * (m + 2) <= 2**18
+    assert 32 * q * (m + 2) <= 2**18
+
+
+@given(
+    st.integers(1, 10**6),
+    st.integers(1, 10**6),
+    st.integers(1, 1000),
+    st.integers(1, 2**32),
+    st.integers(1, 64),
+)
+def test_plans_keep_to_their_sizes(n, count, m, memory, threads):
+    chosen = tiling.plan(n, count, m, memory, threads)
+    k, q = tiling.pieces(count, m)
+    assert 1 <= chosen.threads <= threads
+    assert chosen.threads * chosen.memory <= memory
+    assert 1 <= chosen.pieces <= k
+    assert chosen.product_rows % 4 == 0
+    assert 4 <= chosen.product_rows <= 32
+    assert chosen.rows % chosen.product_rows == 0
+    # Within the budget, unless that is too small for the smallest tile there is.
+    smallest = chosen.rows == 4 and chosen.pieces == 1
+    assert smallest or 64 * chosen.rows * chosen.pieces * q <= chosen.memory
+    assert chosen.rows * chosen.pieces * q <= 2**19 + 32 * 2**11
+
+
+@given(st.integers(1, 10**5), st.integers(1, 10**5), st.integers(1, 2**30))
+def test_positives_are_cut_alike_for_any_points_and_threads(n, count, memory):
+    wanted = tiling.plan(1, count, 24, memory, threads=1).pieces
+    assert tiling.plan(n, count, 24, memory, threads=7).pieces == wanted
+
+
+def test_few_points_are_hardly_filled_up_and_many_are_shared_out():
+    assert tiling.plan(1, 5000, 24, 2**28, threads=2).product_rows == 4
+    assert tiling.plan(100, 5000, 24, 2**28, threads=1).product_rows == 28
+    assert tiling.plan(200, 5000, 24, 2**28, threads=2).rows == 112
 
 
 def test_threads_do_not_change_the_answer(monkeypatch):

@@ -97,12 +97,10 @@ class Volcano(Alpha):
         return _power(self.cutoff, -self.degree)
 
     def _write(self, z: Floats, out: Floats) -> Floats:
-        return _inverse_power(np.maximum(z, self.cutoff, out=out), self.degree, out)
+        return _inverse_power(_at_least(self.cutoff, z, out), self.degree, out)
 
     def _write_squared(self, z2: Floats, out: Floats) -> Floats:
-        return _inverse_power(
-            np.maximum(z2, _power(self.cutoff, 2.0), out=out), self.degree / 2, out
-        )
+        return _inverse_power(_at_least(_power(self.cutoff, 2.0), z2, out), self.degree / 2, out)
 
 
 @dataclass(frozen=True)
@@ -226,6 +224,12 @@ class PerDistance(Alpha):
 def _floats(values: ArrayLike) -> Floats:
     array = np.asarray(values)
     return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
+
+
+def _at_least(least: float, values: Floats, out: Floats) -> Floats:
+    """The larger of each value and `least` into `out`: `maximum` of an array and a number takes two
+    to three times as long."""
+    return np.clip(values, least, np.inf, out=out)
 
 
 def _inverse_power(base: Floats, degree: float, out: Floats) -> Floats:

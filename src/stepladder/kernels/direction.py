@@ -17,6 +17,8 @@ that are still near in that sense are left out of the products and added from th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -24,10 +26,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from stepladder.kernels.alpha import Alpha, Floats
 from stepladder.kernels.checks import check_call, labels_of, matrix, working_dtype
 from stepladder.kernels.distance import Norm, measured
-from stepladder.kernels.tiling import CELL_BYTES, Tiling, plan, scratch, spread, stacks
+from stepladder.kernels.tiling import CELL_BYTES, Tiling, pieces, plan, scratch, spread
 
 MEMORY = 2**28
-"""Bytes that temporaries may take by default. Inputs, their centred copy and results are extra."""
+"""Bytes that temporaries may take by default. Inputs, two centred copies and results are extra."""
+
+Pairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 _NEAR_PAIRS = 2**12
 # A pair is near when its distance² is at most this share of |x|². Beyond it at most (1 + 2/√share)²
@@ -84,10 +88,12 @@ def directions(
 class Positives:
     """One cluster's positives as `cluster_direction` wants them; made by `prepare`.
 
-    points  (N, m)      as they came, for exact differences
-    origin  (m,)        their mean: coordinates centred on it cancel least
-    factor  (N, m + 2)  rows [t, 1, |t|²], t being y - origin mapped by the norm
-    terms   (N, m + 1)  rows [y - origin, 1]: what the weights are multiplied with
+    points  (N, m)         as they came, for exact differences
+    origin  (m,)           their mean: coordinates centred on it cancel least
+    factor  (k, m + 2, q)  columns [t, 1, |t|²], t being y - origin mapped by the norm
+    terms   (k, q, m + 1)  rows [y - origin, 1]: what the weights are multiplied with
+
+    The last two are cut into k pieces of q, filled up with positives that add nothing.
     """
 
     points: NDArray[np.float64]
@@ -107,14 +113,19 @@ def prepare(
     Assumes checked input.
     """
     n, m = positives.shape
+    k, q = pieces(n, m)
     origin = positives.mean(axis=0) if n else np.zeros(m)
-    centred = positives - origin
+    centred = np.zeros((k * q, m))
+    np.subtract(positives, origin, out=centred[:n])
     factor = _factor(measured(centred, norm), dtype)
-    terms = factor[:, : m + 1]
-    if norm is not None:
-        terms = np.ones((n, m + 1), dtype=dtype)
-        terms[:, :m] = centred
-    return Positives(positives, origin, factor, terms, norm)
+    terms = np.ones((k * q, m + 1), dtype=dtype)
+    terms[:, :m] = centred
+    # Those that fill up are never near, at distance² |s|² + 1, and multiply their weight by 0.
+    factor[n:, m + 1] = 1.0
+    terms[n:] = 0.0
+    # Transposed here: BLAS takes half as long again for small products with a matrix of rows.
+    columns = np.ascontiguousarray(factor.reshape(k, q, m + 2).swapaxes(1, 2))
+    return Positives(positives, origin, columns, terms.reshape(k, q, m + 1), norm)
 
 
 def cluster_direction(
@@ -126,102 +137,101 @@ def cluster_direction(
 ) -> Floats:
     """Equation 1 at points (n, m) over one cluster: (n, m), in the dtype it was prepared in.
 
-    Assumes checked input.
+    In float64 a point gets the same to the last bit whatever other points are asked about, and on
+    however many threads: see `tiling`. Assumes checked input.
     """
     n, m = points.shape
-    count = len(positives.points)
     result = np.zeros((n, m), dtype=positives.factor.dtype)
-    if result.size == 0 or count == 0:
+    if result.size == 0 or len(positives.points) == 0:
         return result
-    tiling = plan(n, count, m, memory)
+    tiling = plan(n, len(positives.points), m, memory)
 
-    def answer(block: tuple[slice, int]) -> None:
-        rows, piece = block
+    def answer(start: int) -> None:
+        rows = slice(start, start + tiling.rows)
         with np.errstate(over="ignore", under="ignore"):
-            result[rows] = _block_direction(points[rows], piece, positives, alpha, tiling)
+            result[rows] = _block_direction(points[rows], positives, alpha, tiling)
 
-    blocks = list(stacks(n, tiling.product_rows, tiling.tile_rows))
-    spread(answer, blocks, tiling.threads)
+    spread(answer, list(range(0, n, tiling.rows)), tiling.threads)
     return result
 
 
 def _block_direction(
-    points: NDArray[np.float64], piece: int, positives: Positives, alpha: Alpha, tiling: Tiling
+    points: NDArray[np.float64], positives: Positives, alpha: Alpha, tiling: Tiling
 ) -> NDArray[np.float64]:
-    """Equation 1 at a tile's worth of points, in products of `piece` points each.
-
-    Tiles have the shape (pieces of points, pieces of positives, points, positives).
-    """
+    """Equation 1 at a tile's worth of points, filled up to whole products with the origin."""
     n, m = points.shape
-    centred = points - positives.origin
-    factor = _factor(measured(centred, positives.norm), positives.factor.dtype)
+    dtype, q = positives.factor.dtype, positives.factor.shape[2]
+    p = tiling.product_rows
+    height = ceil(n / p)
+    centred = np.zeros((height * p, m))
+    np.subtract(points, positives.origin, out=centred[:n])
+    factor = _factor(measured(centred, positives.norm), dtype)
     norms = factor[:, m + 1].copy()
-    limits = np.maximum(_NEAR[factor.dtype] * norms, _CONTACT[factor.dtype])
+    limits = np.maximum(_NEAR[dtype] * norms[:n], _CONTACT[dtype])
     # [-2s, |s|², 1] · [t, 1, |t|²] = |s - t|²
     factor[:, :m] *= -2.0
     factor[:, m] = norms
     factor[:, m + 1] = 1.0
-    factor = factor.reshape(-1, 1, piece, m + 2)
-    limits = limits.reshape(-1, 1, piece)
+    factor = factor.reshape(height, 1, p, m + 2)
 
-    sums = np.zeros((n, m + 1))
+    sums = np.zeros((height, p, m + 1))
     apart = np.zeros((n, m))
-    room = scratch(n * tiling.tile_columns, factor.dtype)
-    for block, q in stacks(len(positives.points), tiling.product_columns, tiling.tile_columns):
-        factor_y = positives.factor[block].reshape(1, -1, q, m + 2)
-        shape = (len(factor), factor_y.shape[1], piece, q)
-        tile = room[: n * (block.stop - block.start)].reshape(shape)
-        squared = np.matmul(factor, factor_y.swapaxes(2, 3), out=tile)
+    for start in range(0, len(positives.factor), tiling.pieces):
+        block = slice(start, start + tiling.pieces)
+        columns = positives.factor[block]
+        tile = scratch((len(centred), len(columns) * q), dtype)
+        products = tile.reshape(height, p, len(columns), q).swapaxes(1, 2)
+        np.matmul(factor, columns, out=products)
+        squared = tile[:n]
         near = _near_pairs(squared, limits)
         if near is not None:
             squared[near] = 1.0
         weights = alpha.of_squared(squared, out=squared)
         if near is not None:
             weights[near] = 0.0
-            i, j = near[0] * piece + near[2], near[1] * q + near[3]
-            y = positives.points[block]
-            _add_near(apart, points, y, i, j, alpha, positives.norm, tiling.memory)
-        terms = positives.terms[block].reshape(1, -1, q, m + 1)
-        sums += (weights @ terms).sum(axis=1).reshape(n, m + 1)
-    sums[:, :m] -= sums[:, m:] * centred
-    apart += sums[:, :m]
+            y = positives.points[start * q : (start + tiling.pieces) * q]
+            _add_near(apart, points, y, near, alpha, positives.norm, tiling.memory)
+        sums += (products @ positives.terms[block]).sum(axis=1)
+    by_point = sums.reshape(-1, m + 1)[:n]
+    apart += by_point[:, :m] - by_point[:, m:] * centred[:n]
     return apart
 
 
-def _near_pairs(squared: Floats, limits: Floats) -> tuple[NDArray[np.intp], ...] | None:
-    """The indices in a tile where distance² is at most its point's limit; None if nowhere."""
-    hit = np.nonzero(squared.min(axis=3) <= limits)
-    if len(hit[0]) == 0:
+def _near_pairs(squared: Floats, limits: Floats) -> Pairs | None:
+    """Where in a tile distance² is at most its point's limit, point by point; None if nowhere."""
+    hit = np.flatnonzero(squared.min(axis=1) <= limits)
+    if len(hit) == 0:
         return None
-    h, last = np.nonzero(squared[hit] <= limits[hit[0], 0, hit[2], None])
-    return hit[0][h], hit[1][h], hit[2][h], last
+    rows, columns = np.nonzero(squared[hit] <= limits[hit, None])
+    return hit[rows], columns
 
 
 def _add_near(
     out: NDArray[np.float64],
     x: NDArray[np.float64],
     y: NDArray[np.float64],
-    rows: NDArray[np.intp],
-    columns: NDArray[np.intp],
+    near: Pairs,
     alpha: Alpha,
     norm: Norm | None,
     memory: int,
 ) -> None:
-    """Add the terms of the pairs x[rows], y[columns] to out[rows], from exact differences."""
-    chunk = max(1, min(_NEAR_PAIRS, memory // (4 * CELL_BYTES * x.shape[1])))
+    """Add the terms of the near pairs of x and y to `out`, from exact differences."""
+    rows, columns = near
+    most = max(1, min(_NEAR_PAIRS, memory // (8 * CELL_BYTES * x.shape[1])))
     largest = np.finfo(np.float64).max
-    for start in range(0, len(rows), chunk):
-        i, j = rows[start : start + chunk], columns[start : start + chunk]
-        difference = y[j] - x[i]
+    # About so many pairs at a time, and all of a point's, so that others' don't change its sum.
+    firsts = np.flatnonzero(np.diff(rows, prepend=-1))
+    parts = np.split(firsts, np.flatnonzero(np.diff(firsts // most)) + 1)
+    for part, stop in zip(parts, [*(later[0] for later in parts[1:]), len(rows)], strict=True):
+        pairs = slice(part[0], stop)
+        difference = y[columns[pairs]] - x[rows[pairs]]
         mapped = measured(difference, norm)
         squared = np.einsum("ij,ij->i", mapped, mapped)
         weights = alpha.of_squared(squared)
         # Infinite at 0 it must add nothing; infinite by overflow it must outweigh all others.
         weights = np.where((squared == 0) & np.isinf(weights), 0.0, np.minimum(weights, largest))
         difference *= weights[:, None]
-        # Runs of one point are summed first: adding at repeated rows is slow.
-        firsts = np.flatnonzero(np.diff(i, prepend=-1))
-        np.add.at(out, i[firsts], np.add.reduceat(difference, firsts, axis=0))
+        out[rows[part]] += np.add.reduceat(difference, part - part[0], axis=0)
 
 
 def _factor(mapped: Floats, dtype: DTypeLike) -> Floats:

@@ -6,6 +6,7 @@ is, and so how much it counts; the direction itself stays in the space of the po
 
 from __future__ import annotations
 
+from math import ceil, prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from stepladder.errors import ParameterError
 
 Norm: TypeAlias = NDArray[np.float64]
+
+_AT_A_TIME = 32
 
 
 def weighting(weights: ArrayLike) -> Norm:
@@ -63,9 +66,17 @@ def whitening(points: ArrayLike, ridge: float = 1e-6) -> Norm:
 def measured(vectors: NDArray[Any], norm: Norm | None) -> NDArray[Any]:
     """Vectors (..., m) mapped so that their Euclidean length is their length in the norm.
 
-    Assumes checked input. Without a norm these are the vectors themselves, not a copy.
+    Assumes checked input. Without a norm these are the vectors themselves, not a copy. None depends
+    on the others to the last bit, for a matrix takes so many at a time, filled up with zeros.
     """
     if norm is None:
         return vectors
-    mapped: NDArray[Any] = vectors * norm if norm.ndim == 1 else vectors @ norm.T
-    return mapped
+    if norm.ndim == 1:
+        weighted: NDArray[Any] = vectors * norm
+        return weighted
+    m, count = len(norm), prod(vectors.shape[:-1])
+    times = ceil(count / _AT_A_TIME)
+    filled = np.zeros((times * _AT_A_TIME, m))
+    filled[:count] = vectors.reshape(count, m)
+    mapped: NDArray[Any] = filled.reshape(times, _AT_A_TIME, m) @ norm.T.copy()
+    return mapped.reshape(filled.shape)[:count].reshape(vectors.shape)

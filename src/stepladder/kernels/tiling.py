@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from math import ceil
+from math import ceil, prod
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,13 +21,15 @@ from numpy.typing import DTypeLike, NDArray
 
 Item = TypeVar("Item")
 
-# OpenBLAS multiplies alone up to 2^18 multiplications. 32 × 288 × 28 is just below; of the shapes
-# that are, those of about this one were the fastest where measured.
-_PRODUCT, _PRODUCT_ROWS = 2**18, 32
-_LEAST_COLUMNS, _MOST_COLUMNS = 64, 512
+# OpenBLAS multiplies alone up to 2^18 multiplications. Of the shapes below that, those of about
+# 32 × 240 × 28 were the fastest where measured.
+_PRODUCT, _PRODUCT_ROWS, _PRODUCT_COLUMNS = 2**18, 32, 240
+# Points come in fours and positives in eights, as the kernels of BLAS take them. Odd rows are
+# rounded in another way, so that a point would get other last digits in other company.
+_ROWS, _COLUMNS = 4, 8
 # Some four megabytes: it stays in the third cache between the five passes over it, and makes
 # what Python adds to each of them small.
-_TILE_PAIRS, _TILE_ROWS, _MOST_ROWS = 2**19, 128, 2**13
+_TILE_PAIRS, _TILE_COLUMNS, _MOST_ROWS = 2**19, 2**11, 2**13
 # What a tile takes for each pair and each coordinate at worst, which is when every pair is near.
 _PAIR_BYTES, CELL_BYTES = 64, 64
 # Below this many pairs, some two milliseconds, handing work to threads doesn't pay.
@@ -36,53 +38,54 @@ _THREADED_PAIRS = 2**19
 
 @dataclass(frozen=True)
 class Tiling:
-    """Sizes of one small product, and the most rows and columns of a tile of them."""
+    """Points of one product, and the most points and the most pieces of positives of a tile."""
 
     product_rows: int
-    product_columns: int
-    tile_rows: int
-    tile_columns: int
+    rows: int
+    pieces: int
     threads: int
     memory: int
     """bytes for each thread"""
 
 
+def pieces(count: int, m: int) -> tuple[int, int]:
+    """Into how many even pieces `count` positives (count, m) are cut, and how large each is.
+
+    They are filled up: the pieces hold a few more.
+
+    >>> pieces(1000, 24)
+    (5, 200)
+    """
+    most = min(_PRODUCT_COLUMNS, _PRODUCT // (_PRODUCT_ROWS * (m + 2)))
+    return _evenly(count, most, _COLUMNS)
+
+
+def _evenly(length: int, most: int, unit: int) -> tuple[int, int]:
+    """The fewest pieces of whole units that hold `length`, and their size, at most `most`."""
+    units = ceil(length / unit)
+    k = max(1, ceil(units / max(1, most // unit)))
+    return k, max(1, ceil(units / k)) * unit
+
+
 def plan(n: int, count: int, m: int, memory: int, threads: int | None = None) -> Tiling:
-    """The tiling of n points × count positives × m columns, within `memory` bytes."""
+    """The tiling of n points × count positives × m columns, within `memory` bytes.
+
+    How the positives are cut depends on neither n nor the threads, and so no sum does.
+    """
+    k, q = pieces(count, m)
+    pair_bytes = 2 * (_PAIR_BYTES + 8 * (m + 1) // q)
+    cell_bytes = 4 * CELL_BYTES * m
+    least = q * max(_ROWS * pair_bytes, cell_bytes)
+    width = max(1, min(k, _TILE_COLUMNS // q, memory // least))
     threads = available_threads() if threads is None else threads
+    threads = max(1, min(threads, memory // (width * least)))
     if n * count < _THREADED_PAIRS:
         threads = 1
     share = memory // threads
-    columns = _PRODUCT // (_PRODUCT_ROWS * (m + 2))
-    columns = min(count, max(_LEAST_COLUMNS, min(_MOST_COLUMNS, columns)))
-    rows = min(n, max(1, _PRODUCT // (columns * (m + 2))), _PRODUCT_ROWS)
-    pair_bytes = _PAIR_BYTES + 8 * (m + 1) // columns
-    pairs = max(1, min(_TILE_PAIRS, share // (2 * pair_bytes)))
-    most_rows = max(1, min(n, _MOST_ROWS, share // (4 * CELL_BYTES * m)))
-    tile_columns = min(count, max(1, pairs // min(most_rows, _TILE_ROWS)))
-    tile_rows = max(1, min(most_rows, pairs // tile_columns))
-    return Tiling(
-        min(rows, tile_rows), min(columns, tile_columns), tile_rows, tile_columns, threads, share
-    )
-
-
-def stacks(length: int, piece: int, most: int) -> Iterator[tuple[slice, int]]:
-    """Cut `length` into slices of up to `most`, each a whole number of even pieces.
-
-    Yields each slice with the size of its pieces, which is at most `piece`.
-
-    >>> list(stacks(10, 4, 8))
-    [(slice(0, 8, None), 4), (slice(8, 10, None), 2)]
-    >>> list(stacks(13, 4, 8))
-    [(slice(0, 8, None), 4), (slice(8, 12, None), 4), (slice(12, 13, None), 1)]
-    """
-    even = ceil(length / ceil(length / piece))
-    full = length - length % even
-    stride = max(1, most // even) * even
-    for start in range(0, full, stride):
-        yield slice(start, min(start + stride, full)), even
-    if full < length:
-        yield slice(full, length), length - full
+    most = min(share // cell_bytes, min(_TILE_PAIRS, share // pair_bytes) // (width * q))
+    _, rows = _evenly(ceil(n / threads), min(most, _MOST_ROWS), _ROWS)
+    _, product = _evenly(rows, _PRODUCT_ROWS, _ROWS)
+    return Tiling(product, ceil(rows / product) * product, width, threads, share)
 
 
 def spread(work: Callable[[Item], None], items: list[Item], threads: int) -> None:
@@ -101,13 +104,13 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="stepladder")
 
 
-def scratch(count: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Room for a tile of `count` numbers, this thread's own and kept: fresh memory is slow."""
-    size = count * np.dtype(dtype).itemsize
+def scratch(shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
+    """Room for a tile of that shape, this thread's own and kept: fresh memory is slow."""
+    size = prod(shape) * np.dtype(dtype).itemsize
     kept: NDArray[np.uint8] | None = getattr(_kept, "room", None)
     if kept is None or len(kept) < size:
         kept = _kept.room = np.empty(size, dtype=np.uint8)
-    return kept[:size].view(dtype)
+    return kept[:size].view(dtype).reshape(shape)
 
 
 _kept = threading.local()
