@@ -29,6 +29,9 @@ RETRIES = 2
 """How often Dask asks again for a part that raised an error, such as a model that couldn't be
 reached; a worker that is lost doesn't count."""
 
+PATIENCE = "10s"
+"""How long a scheduler may take to answer."""
+
 LARGE = "10 GB"
 """Up to what size Dask doesn't warn of what is sent: a method may hold many reference rows."""
 
@@ -65,7 +68,7 @@ def client_of(given: Any, workers: int | None) -> Iterator[Any]:
 
 def _connected(distributed: Any, address: str) -> Any:
     try:
-        return distributed.Client(address, timeout="10s")
+        return distributed.Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise ParameterError(
             f"No Dask scheduler answers at {address!r}: {error}. Is the address right, and is "
