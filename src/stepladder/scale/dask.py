@@ -42,22 +42,22 @@ def client_of(given: Any, workers: int | None) -> Iterator[Any]:
     if given is None and workers is None:
         yield None
         return
-    distributed = _distributed()
+    library = distributed()
     if given is not None and workers is not None:
         raise ParameterError("client= and workers= each name a cluster; give one of them.")
-    if isinstance(given, distributed.Client):
+    if isinstance(given, library.Client):
         yield given
     elif workers is not None:
         count = whole_number("workers", workers, 1)
         with (
-            distributed.LocalCluster(
-                n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None
+            library.LocalCluster(
+                n_workers=count, threads_per_worker=1, processes=True, dashboard_address=":0"
             ) as cluster,
-            distributed.Client(cluster) as client,
+            library.Client(cluster) as client,
         ):
             yield client
     elif isinstance(given, str):
-        with _connected(distributed, given) as client:
+        with _connected(library, given) as client:
             yield client
     else:
         raise ParameterError(
@@ -66,9 +66,9 @@ def client_of(given: Any, workers: int | None) -> Iterator[Any]:
         )
 
 
-def _connected(distributed: Any, address: str) -> Any:
+def _connected(library: Any, address: str) -> Any:
     try:
-        return distributed.Client(address, timeout=PATIENCE)
+        return library.Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise ParameterError(
             f"No Dask scheduler answers at {address!r}: {error}. Is the address right, and is "
@@ -76,18 +76,31 @@ def _connected(distributed: Any, address: str) -> Any:
         ) from error
 
 
+@contextmanager
+def held_by(client: Any, what: Any) -> Iterator[Any]:
+    """Something that all workers can have, as a future, until it's no longer needed.
+
+    It's the result of a task, not scattered data: that would be gone with the last worker that
+    holds it, whereas the result of a task is made again.
+    """
+    config = importlib.import_module("dask").config
+    with config.set({"distributed.admin.large-graph-warning-threshold": LARGE}):
+        held = client.submit(pickle.loads, _pickled(what), pure=False)
+    try:
+        yield held
+    finally:
+        held.release()
+
+
 def answered(client: Any, method: Method, questions: Iterator[Question]) -> Iterator[Answered]:
     """Parts with their answers, in the order in which workers finish them.
 
     No more of them are under way than the workers can take up soon, however many there are.
     """
-    distributed, dask = _distributed(), importlib.import_module("dask")
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE}):
-        # A task, not scattered data: that is gone with the last worker that holds it, whereas the
-        # result of a task is made again.
-        held = client.submit(pickle.loads, _pickled(method), pure=False)
-        parts: dict[Any, Part] = {}
-        under_way = distributed.as_completed()
+    library = distributed()
+    parts: dict[Any, Part] = {}
+    under_way = library.as_completed()
+    with held_by(client, method) as held:
 
         def send() -> None:
             room = AHEAD * max(1, sum(client.nthreads().values()))
@@ -100,22 +113,22 @@ def answered(client: Any, method: Method, questions: Iterator[Question]) -> Iter
         try:
             send()
             for future in under_way:
-                content = _result(distributed, future, parts[future.key])
+                content = _result(library, future, parts[future.key])
                 yield parts.pop(future.key), content
                 future.release()
                 send()
         finally:
-            client.cancel([*under_way.futures, held])
+            client.cancel(list(under_way.futures))
 
 
 def _answer(asked: Asked, method: Method, part: Part) -> bytes:
     return asked.answer(method, part)
 
 
-def _result(distributed: Any, future: Any, part: Part) -> bytes:
+def _result(library: Any, future: Any, part: Part) -> bytes:
     try:
         content: bytes = future.result()
-    except distributed.KilledWorker as error:
+    except library.KilledWorker as error:
         raise ResultError(
             f"Part {part.number} of {len(part.labels):,} people was given up: one worker after the "
             "other died on it, which usually means too little memory. Ask again with a smaller "
@@ -125,19 +138,19 @@ def _result(distributed: Any, future: Any, part: Part) -> bytes:
     return content
 
 
-def _pickled(method: Method) -> bytes:
+def _pickled(what: Any) -> bytes:
     dumps = importlib.import_module("distributed.protocol.pickle").dumps
     try:
-        pickled: bytes = dumps(method)
+        pickled: bytes = dumps(what)
     except (AttributeError, TypeError, ValueError, pickle.PicklingError) as error:
         raise ParameterError(
-            f"This {type(method).__name__} can't be sent to workers: {error}. Its model, above "
+            f"This {type(what).__name__} can't be sent to workers: {error}. Its model, above "
             "all, has to be one that Python can pickle; or leave client and workers out."
         ) from error
     return pickled
 
 
-def _distributed() -> Any:
+def distributed() -> Any:
     try:
         return importlib.import_module("distributed")
     except ImportError as error:

@@ -24,6 +24,7 @@ from stepladder.result.provenance import schema_hash
 from stepladder.scale import dask
 from stepladder.scale.asked import Asked
 from stepladder.scale.people import People, Survey, people_of
+from stepladder.scale.shards import ShardedStEP
 from stepladder.table import frames
 from stepladder.table.frames import Frame
 from stepladder.table.rules.personal import Limits, Locked
@@ -98,6 +99,11 @@ class Run:
         self, *, client: Any = None, workers: int | None = None, progress: Progress = False
     ) -> None:
         """Answer what isn't answered yet."""
+        if isinstance(self.method, ShardedStEP) and (client, workers) != (None, None):
+            raise ParameterError(
+                "This method's reference rows are in shards, which the client that it was fitted "
+                "with goes through. Leave client and workers out."
+            )
         with (
             dask.client_of(client, workers) as cluster,
             Pace(self.survey.people, progress, None) as pace,

@@ -1,0 +1,236 @@
+"""A reference set in shards: what it finds in memory, with less memory than it takes."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.cluster import MiniBatchKMeans
+from tests.scale import made
+
+import stepladder as sl
+from stepladder import scale
+from stepladder.errors import ConstantError, PositivesError, SchemaError
+from stepladder.scale import engine, reference, shards
+
+GOAL = sl.Goal(threshold=0.6)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Shards of some hundred rows, so that a small table has many."""
+    monkeypatch.setattr(reference, "ROWS", 100)
+    monkeypatch.setattr(reference, "AT_ONCE", 64)
+
+
+@pytest.fixture
+def train(tmp_path) -> str:
+    rows = made.table(1500, seed=5).reset_index(drop=True)
+    rows.loc[17, "debt"] = None
+    rows = rows.assign(liked=np.arange(1500) % 3 > 0)
+    (tmp_path / "train").mkdir()
+    rows[:900].to_parquet(tmp_path / "train" / "a.parquet", row_group_size=60)
+    rows[900:].to_parquet(tmp_path / "train" / "b.parquet", row_group_size=250)
+    return str(tmp_path / "train")
+
+
+def in_memory(train: str) -> pd.DataFrame:
+    return pd.read_parquet(train).drop(columns="liked")
+
+
+def close(given: sl.Recourse, wanted: sl.Recourse) -> None:
+    for frame in ("paths", "final"):
+        own = ["effort"] if frame == "final" else []  # from a sample, where there are many rows
+        one, other = (
+            getattr(given, frame).drop(columns=own),
+            getattr(wanted, frame).drop(columns=own),
+        )
+        pd.testing.assert_frame_equal(one, other, rtol=1e-9, atol=1e-9)
+
+
+def fit(train: str, tmp_path, step: sl.StEP, **more) -> sl.StEP:
+    return scale.fit(
+        step, train, made.model(), to=tmp_path / "ref", schema=made.SCHEMA, goal=GOAL, **more
+    )
+
+
+def test_one_cluster_gives_the_paths_of_the_same_rows_in_memory(small, train, tmp_path):
+    step, people = sl.StEP.published(paths=1), made.table(30, seed=1)
+    sharded = fit(train, tmp_path, step)
+    step.fit(in_memory(train), made.model(), schema=made.SCHEMA, goal=GOAL)
+    np.testing.assert_allclose(sharded.space_.center, step.space_.center, rtol=1e-12)
+    np.testing.assert_allclose(sharded.space_.scale, step.space_.scale, rtol=1e-12)
+    assert sharded.counts_ == step.counts_
+    given, wanted = sharded.recourse(people), step.recourse(people)
+    close(given, wanted)
+    pd.testing.assert_series_equal(given.final["effort"], wanted.final["effort"], rtol=1e-12)
+    assert given.settings["shards"] > 8
+    assert given.settings["clusterer"] == "streaming k-means"
+    assert "1e-12 of their terms' lengths" in given.settings["tolerance"]
+
+
+class Streamed:
+    """The clusters that shards were given, for the same positives in memory."""
+
+    def __init__(self, folder, columns) -> None:
+        self.folder, self.columns = folder, columns
+
+    def fit_predict(self, points):
+        labels = np.full(len(points), -1)
+        for c in range(3):
+            own = np.concatenate([np.load(f) for f in sorted(self.folder.glob(f"*-{c}.npy"))])
+            same = (points[:, None, self.columns] == own[None]).all(axis=2).any(axis=1)
+            labels[same] = c
+        assert (labels >= 0).all()
+        return labels
+
+
+def test_clusters_of_shards_are_followed_as_they_would_be_in_memory(small, train, tmp_path):
+    people = made.table(30, seed=1)
+    sharded = fit(train, tmp_path, sl.StEP.published(paths=3))
+    clusterer = Streamed(tmp_path / "ref", sharded.space_.changeable)
+    step = sl.StEP.published(paths=3, clusterer=clusterer)
+    step.fit(in_memory(train), made.model(), goal=GOAL, space=sharded.space_)
+    close(sharded.recourse(people), step.recourse(people))
+
+
+def test_streaming_clusters_are_about_as_tight_as_k_means(small, train, tmp_path):
+    sharded = fit(train, tmp_path, sl.StEP.published(paths=3))
+    step = sl.StEP.published(paths=3)
+    step.fit(in_memory(train), made.model(), goal=GOAL, space=sharded.space_)
+    points, columns = step.reference_.points, step.reference_.columns
+
+    def inertia(clusters: list[np.ndarray]) -> float:
+        return sum(((own - own.mean(axis=0)) ** 2).sum() for own in clusters)
+
+    streamed = [
+        np.concatenate([np.load(f) for f in sorted((tmp_path / "ref").glob(f"*-{c}.npy"))])
+        for c in range(3)
+    ]
+    found = [points[step.reference_.clusters == c][:, columns] for c in range(3)]
+    assert inertia(streamed) < 1.5 * inertia(found)
+
+
+def test_labels_are_a_column(small, train, tmp_path):
+    sharded = fit(train, tmp_path, sl.StEP.published(paths=1), labels="liked")
+    rows = pd.read_parquet(train)
+    step = sl.StEP.published(paths=1).fit(
+        in_memory(train), made.model(), schema=made.SCHEMA, goal=GOAL, labels=rows["liked"]
+    )
+    assert sharded.counts_ == step.counts_
+    close(sharded.recourse(made.table(9, seed=1)), step.recourse(made.table(9, seed=1)))
+
+
+def test_people_in_parts_on_shards(small, train, tmp_path):
+    sharded, people = fit(train, tmp_path, sl.StEP.published(paths=2)), made.table(20, seed=1)
+    scale.recourse(sharded, people, tmp_path / "plan", part_size=7)
+    close(sl.Recourse.load(tmp_path / "plan"), sharded.recourse(people))
+    with pytest.raises(sl.StepladderError, match="which the client that it was fitted with"):
+        scale.recourse(sharded, people, tmp_path / "other", workers=2)
+
+
+def test_a_cluster_finds_the_same_to_the_last_bit(small, train, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    step, people = sl.StEP.published(paths=2, max_steps=5), made.table(20, seed=1)
+    here = fit(train, tmp_path / "here", step)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        there = fit(train, tmp_path / "there", step, client=client)
+        made.assert_same(there.recourse(people), here.recourse(people))
+
+
+@pytest.mark.parametrize("count", range(1, 12))
+def test_both_engines_join_by_the_same_tree(count):
+    def paired(items: list[str]) -> str:
+        while len(items) > 1:
+            items = [
+                "".join(("(", *items[i : i + 2], ")")) if len(items[i : i + 2]) == 2 else items[i]
+                for i in range(0, len(items), 2)
+            ]
+        return items[0]
+
+    shards_ = [chr(97 + i) for i in range(count)]
+    joined = engine.Here().joined(lambda s, _: s, shards_, None, lambda a, b: f"({a}{b})")
+    assert joined == paired(shards_)
+
+
+def test_it_takes_less_memory_than_a_quarter_of_the_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(reference, "ROWS", 2**11)
+    monkeypatch.setattr(reference, "AT_ONCE", 2**9)
+    monkeypatch.setattr(reference, "SAMPLE", 2**10)
+    monkeypatch.setattr(shards, "MEMORY", 2**20)
+    names = [f"x{i}" for i in range(20)]
+    schema = sl.Schema([sl.Numeric(name) for name in names])
+    rng, size = np.random.default_rng(0), 0
+    (tmp_path / "train").mkdir()
+    for i in range(8):
+        rows = pa.table({name: rng.normal(size=2**14) for name in names})
+        size += rows.nbytes
+        pq.write_table(rows, tmp_path / "train" / f"{i}.parquet", row_group_size=2**11)
+    del rows
+
+    def model(rows):
+        return 1 / (1 + np.exp(-rows.to_numpy().sum(axis=1)))
+
+    people = pd.DataFrame(rng.normal(-0.5, 0.3, size=(4, 20)), columns=names)
+    pool = pa.default_memory_pool()
+    before = pool.bytes_allocated()
+    tracemalloc.start()
+    sharded = scale.fit(
+        sl.StEP.published(paths=2, max_steps=2),
+        tmp_path / "train",
+        model,
+        to=tmp_path / "ref",
+        schema=schema,
+    )
+    sharded.recourse(people)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size > 20e6
+    assert peak + pool.bytes_allocated() - before < size / 4
+
+
+def test_what_shards_cannot_do_is_refused(small, train, tmp_path):
+    published = sl.StEP.published
+    with pytest.raises(sl.StepladderError, match=r"for sl.StEP.published.*got StEP"):
+        fit(train, tmp_path, sl.StEP())
+    with pytest.raises(sl.StepladderError, match="neither spare_clusters nor"):
+        fit(train, tmp_path, published(spare_clusters=1))
+    with pytest.raises(sl.StepladderError, match="which 'random' can't do"):
+        fit(train, tmp_path, published(clusterer="random"))
+    with pytest.raises(sl.StepladderError, match="labels names 'like', which isn't a column"):
+        fit(train, tmp_path, published(), labels="like")
+    with pytest.raises(sl.StepladderError, match=r"client must be a distributed.Client, which"):
+        fit(train, tmp_path, published(), client="tcp://10.0.0.5:8786")
+    with pytest.raises(PositivesError, match="None of the 1,500 reference rows meets the goal"):
+        scale.fit(published(), train, lambda r: np.zeros(len(r)), to=tmp_path, schema=made.SCHEMA)
+    levels = sl.Schema([*made.SCHEMA.features[:3], sl.Categorical("job"), made.SCHEMA.features[4]])
+    with pytest.raises(SchemaError, match="'job' has no levels in the schema"):
+        scale.fit(published(), train, made.model(), to=tmp_path, schema=levels)
+    rows = in_memory(train).assign(income=5)
+    rows.to_parquet(tmp_path / "constant.parquet")
+    with pytest.raises(ConstantError, match="'income' never varies"):
+        scale.fit(
+            published(),
+            tmp_path / "constant.parquet",
+            made.model(),
+            to=tmp_path,
+            schema=made.SCHEMA,
+        )
+    with pytest.raises(sl.StepladderError, match=r"fitted with stepladder.scale.fit"):
+        fit(train, tmp_path, published()).fit(rows, made.model())
+
+
+def test_a_clusterer_that_learns_batch_by_batch_may_be_given(small, train, tmp_path):
+    own = MiniBatchKMeans(random_state=1, n_init=1)
+    sharded = fit(train, tmp_path, sl.StEP.published(paths=2, clusterer=own))
+    assert sharded.recourse(made.table(5, seed=1)).settings["clusterer"] == "streaming"
+    assert not hasattr(own, "cluster_centers_")
