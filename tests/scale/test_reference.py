@@ -163,18 +163,18 @@ def test_both_engines_join_by_the_same_tree(count):
 
 
 def test_it_takes_less_memory_than_a_quarter_of_the_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(reference, "ROWS", 2**11)
+    monkeypatch.setattr(reference, "ROWS", 2**10)
     monkeypatch.setattr(reference, "AT_ONCE", 2**9)
-    monkeypatch.setattr(reference, "SAMPLE", 2**10)
-    monkeypatch.setattr(shards, "MEMORY", 2**20)
+    monkeypatch.setattr(reference, "SAMPLE", 2**8)
+    monkeypatch.setattr(shards, "MEMORY", 2**18)
     names = [f"x{i}" for i in range(20)]
     schema = sl.Schema([sl.Numeric(name) for name in names])
     rng, size = np.random.default_rng(0), 0
     (tmp_path / "train").mkdir()
     for i in range(8):
-        rows = pa.table({name: rng.normal(size=2**14) for name in names})
+        rows = pa.table({name: rng.normal(size=2**13) for name in names})
         size += rows.nbytes
-        pq.write_table(rows, tmp_path / "train" / f"{i}.parquet", row_group_size=2**11)
+        pq.write_table(rows, tmp_path / "train" / f"{i}.parquet", row_group_size=2**10)
     del rows
 
     def model(rows):
@@ -194,7 +194,7 @@ def test_it_takes_less_memory_than_a_quarter_of_the_rows(tmp_path, monkeypatch):
     sharded.recourse(people)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert size > 20e6
+    assert size > 10e6
     assert peak + pool.bytes_allocated() - before < size / 4
 
 
