@@ -19,9 +19,9 @@ from stepladder.methods.step.reference import Reference
 from stepladder.scale.engine import Engine, Here
 from stepladder.table.space import Floats
 
-ROWS = 2**17
-"""How many reference rows make a shard at most: some 25 MB at 24 columns, and four times that while
-it is worked on."""
+ROWS = 2**16
+"""How many positives a shard holds, about: some 13 MB at 24 columns, and four times that while it
+is worked on."""
 
 MEMORY = 2**25
 """Bytes that the kernel may take for its own temporaries on a shard."""
