@@ -15,7 +15,7 @@ from tests.scale import made
 import stepladder as sl
 from stepladder import scale
 from stepladder.errors import ConstantError, PositivesError, SchemaError
-from stepladder.scale import engine, reference, shards
+from stepladder.scale import complete, engine, reference, shards
 
 GOAL = sl.Goal(threshold=0.6)
 
@@ -133,7 +133,7 @@ def test_people_in_parts_on_shards(small, train, tmp_path):
         scale.recourse(sharded, people, tmp_path / "other", workers=2)
 
 
-def test_a_cluster_finds_the_same_to_the_last_bit(small, train, tmp_path):
+def test_a_cluster_finds_the_same_to_the_last_bit(small, train, rare, tmp_path):
     distributed = pytest.importorskip("distributed")
     step, people = sl.StEP.published(paths=2, max_steps=5), made.table(20, seed=1)
     here = fit(train, tmp_path / "here", step)
@@ -145,6 +145,88 @@ def test_a_cluster_finds_the_same_to_the_last_bit(small, train, tmp_path):
     ):
         there = fit(train, tmp_path / "there", step, client=client)
         made.assert_same(there.recourse(people), here.recourse(people))
+        there = scale.fit(
+            sl.StEP(paths=1),
+            rare,
+            of_the_group(),
+            to=tmp_path / "groups",
+            schema=GROUPS,
+            client=client,
+        )
+        people = pd.DataFrame({"x": 3.0, "group": [2.0, 20.0, 40.0]})
+        assert there.recourse(people).status["outcome"].tolist() == ["reached"] * 3
+
+
+# ---- the default method -------------------------------------------------------------------------
+
+
+def test_the_default_method_is_the_same_where_the_sample_holds_everything(small, train, tmp_path):
+    people = made.table(20, seed=1)
+    sharded = fit(train, tmp_path, sl.StEP(paths=2))
+    step = sl.StEP(paths=2).fit(in_memory(train), made.model(), goal=GOAL, space=sharded.space_)
+    given, wanted = sharded.recourse(people), step.recourse(people)
+    for frame in made.FRAMES:
+        pd.testing.assert_frame_equal(
+            getattr(given, frame), getattr(wanted, frame), check_exact=True
+        )
+    assert given.settings["shards"] > 8
+    assert "for whoever has none there" in given.settings["tolerance"]
+
+
+GROUPS = sl.Schema([sl.Numeric("x", decimals=2), sl.Numeric("group", change="never")])
+
+
+def of_the_group():
+    """A yes for what hardly any row has: a value that each group has for itself.
+
+    Made within a function, so that workers, who don't know this file, can have it.
+    """
+
+    def model(rows):
+        return np.where((rows["x"] - 10 * rows["group"] - 0.03).abs() < 0.02, 0.9, 0.1)
+
+    return model
+
+
+@pytest.fixture
+def rare(tmp_path, monkeypatch) -> str:
+    """A hundred positives of fifty groups among many rows, of which a sample has a few."""
+    monkeypatch.setattr(reference, "ROWS", 40)
+    monkeypatch.setattr(reference, "AT_ONCE", 40)
+    monkeypatch.setattr(reference, "SAMPLE", 30)
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"x": rng.uniform(0, 500, 800).round(2), "group": np.arange(800) % 50.0})
+    rows.loc[::8, "x"] = 10 * rows["group"] + 0.03
+    rows = rows.sample(frac=1, random_state=0)
+    rows.reset_index(drop=True).to_parquet(tmp_path / "rare.parquet", row_group_size=40)
+    return str(tmp_path / "rare.parquet")
+
+
+def test_whoever_has_no_route_in_the_sample_is_answered_from_all_shards(rare, tmp_path):
+    groups = pd.read_parquet(rare)
+    have = np.unique(groups[of_the_group()(groups) > 0.5]["group"])
+    people = pd.DataFrame({"x": 3.0, "group": [*have, 77.0]})
+    step = scale.fit(sl.StEP(paths=2), rare, of_the_group(), to=tmp_path / "ref", schema=GROUPS)
+    result = step.recourse(people)
+    outcomes = result.status["outcome"].tolist()
+    assert outcomes == ["reached"] * len(have) + ["unreachable"]
+    ends = result.final[result.final["path"] == 0]
+    assert (of_the_group()(ends[ends["outcome"] == "reached"]) > 0.5).all()
+    alone = sl.StEP(paths=2).fit(groups, of_the_group(), space=step.space_).recourse(people)
+    assert alone.status["outcome"].tolist() == outcomes
+    step.pieces = step.pieces[:1]  # what the sample and a single shard would find
+    fewer = step.recourse(people).status["outcome"].tolist()
+    assert 0 < fewer.count("reached") < len(have)
+
+
+def test_the_easiest_route_of_all_shards_is_taken():
+    def of(*efforts: float) -> complete.Routes:
+        return complete.Routes([[e] for e in efforts], np.array(efforts), 1, 2, 3)
+
+    found = complete.easier(of(1.0, np.inf, 2.0), of(0.5, 4.0, 2.0))
+    assert found.paths == [[0.5], [4.0], [2.0]]
+    assert found.efforts.tolist() == [0.5, 4.0, 2.0]
+    assert (found.calls, found.rows, found.successors) == (2, 4, 6)
 
 
 @pytest.mark.parametrize("count", range(1, 12))
@@ -200,9 +282,9 @@ def test_it_takes_less_memory_than_a_quarter_of_the_rows(tmp_path, monkeypatch):
 
 def test_what_shards_cannot_do_is_refused(small, train, tmp_path):
     published = sl.StEP.published
-    with pytest.raises(sl.StepladderError, match=r"for sl.StEP.published.*got StEP"):
-        fit(train, tmp_path, sl.StEP())
-    with pytest.raises(sl.StepladderError, match="neither spare_clusters nor"):
+    with pytest.raises(sl.StepladderError, match=r"without a privacy budget, .*; got StEP\("):
+        fit(train, tmp_path, sl.StEP(privacy=sl.Budget(8, 1e-6)))
+    with pytest.raises(sl.StepladderError, match="takes neither spare_clusters, nor"):
         fit(train, tmp_path, published(spare_clusters=1))
     with pytest.raises(sl.StepladderError, match="which 'random' can't do"):
         fit(train, tmp_path, published(clusterer="random"))
@@ -225,8 +307,9 @@ def test_what_shards_cannot_do_is_refused(small, train, tmp_path):
             to=tmp_path,
             schema=made.SCHEMA,
         )
-    with pytest.raises(sl.StepladderError, match=r"fitted with stepladder.scale.fit"):
-        fit(train, tmp_path, published()).fit(rows, made.model())
+    for step in (published(), sl.StEP()):
+        with pytest.raises(sl.StepladderError, match=r"fitted with stepladder.scale.fit"):
+            fit(train, tmp_path / "ref", step).fit(rows, made.model())
 
 
 def test_a_clusterer_that_learns_batch_by_batch_may_be_given(small, train, tmp_path):

@@ -1,8 +1,8 @@
 """A reference set that needn't fit into memory: gone through shard by shard, never held.
 
-It's passed over up to four times: for the scale of each feature, where no space is given; to score
-rows and keep the positives; to find clusters, by a streaming k-means; and to sort the positives by
-cluster. What ranks and effort need is a uniform sample of the rows.
+It's passed over once for the scale of each feature, where no space is given, and once to score rows
+and keep the positives. The published method's are then passed over twice more: to find clusters, by
+a streaming k-means, and to be sorted by them. What ranks and effort need is a sample of the rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path as File
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 from stepladder.errors import ConstantError, ParameterError, PositivesError, SchemaError
 from stepladder.files import replacing, writing
 from stepladder.methods import refusals
-from stepladder.methods.step.method import PublishedStEP
+from stepladder.methods.step.default import Default
+from stepladder.methods.step.method import PublishedStEP, StEP
 from stepladder.methods.step.reference import Reference, norm_of
 from stepladder.model.goal import Goal
 from stepladder.model.loading import load
 from stepladder.model.scorer import Scorer
 from stepladder.result.archive.kinds import arrow
+from stepladder.scale.complete import CompleteStEP
 from stepladder.scale.engine import Engine, engine_of
 from stepladder.scale.people import parquet_files
 from stepladder.scale.shards import ROWS, ShardedPublished, ShardedStEP, Shards
@@ -35,6 +37,7 @@ from stepladder.table.effort import Effort
 from stepladder.table.feature import Change, Numeric, Ordinal
 from stepladder.table.frames import Template
 from stepladder.table.reading import own_columns
+from stepladder.table.rules.agreement import compare
 from stepladder.table.schema import Schema
 from stepladder.table.space import Floats, Mask, Space
 
@@ -47,7 +50,7 @@ AT_ONCE = 2**14
 
 
 def fit(
-    step: PublishedStEP,
+    step: StEP,
     train: str | PathLike[str],
     model: Any,
     *,
@@ -57,10 +60,10 @@ def fit(
     labels: str | None = None,
     space: Space | None = None,
     client: Any = None,
-) -> ShardedStEP:
+) -> StEP:
     """A method fitted on reference rows that may be more than memory has room for.
 
-    step    `sl.StEP.published(…)`, which stays as it is
+    step    `sl.StEP(…)` or `sl.StEP.published(…)`, which stays as it is
     train   the name of a Parquet file, or of a folder of them
     model, schema, goal, space  as in `fit`; without a space, levels have to be in the schema
     to      a folder for the positives, which the method reads in every step
@@ -68,9 +71,10 @@ def fit(
     client  a `distributed.Client`: its workers, who have to reach both folders, go through the
             shards. Without one this process does, one after the other
 
-    Directions are sums over all positives, within rounding. Clusters come from a streaming k-means,
-    and may be others than those that k-means finds in memory. Results name all of this in their
-    settings.
+    The published method's directions are sums over all positives, within rounding; its clusters
+    come from a streaming k-means, and may be others than those that k-means finds in memory. The
+    default method plans from a sample, and goes through all shards for whoever has no route there.
+    Results name this in their settings, with the tolerance.
     """
     _check(step, schema, space, goal or Goal())
     engine, folder = engine_of(client), File(to)
@@ -81,33 +85,40 @@ def fit(
     scorer = Scorer(opened, space, goal or Goal())
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    screen = Screen(scorer, folder, step.random_state, ROWS)
-    found = engine.joined(screened, blocks, screen, joined)
+    published = isinstance(step, PublishedStEP)
+    screen = Screen(scorer, folder, step.random_state, ROWS, step.takes_gaps, published, SAMPLE)
+    found: Screened = engine.joined(screened, blocks, screen, Screened.joined)
     if not found.positives:
         raise PositivesError(
             f"None of the {found.rows:,} reference rows meets the goal ({scorer.goal}). Lower it, "
             "check which class is desired, or give more rows."
         )
-    return _fitted(step, scorer, found, folder, engine)
+    made: StEP
+    if isinstance(step, PublishedStEP):
+        made = _published(step, scorer, found, folder, engine)
+    else:
+        compare(space, found.sample.values)
+        made = _default(step, scorer, found, engine)
+    return made
 
 
-def _check(step: PublishedStEP, schema: Schema | None, space: Space | None, goal: Goal) -> None:
+def _check(step: StEP, schema: Schema | None, space: Space | None, goal: Goal) -> None:
     """Refuse what can't be had of rows that are never all in memory."""
-    if not isinstance(step, PublishedStEP):
+    if not isinstance(step, StEP) or step.is_private:
         raise ParameterError(
-            "A reference set in shards is for sl.StEP.published(…), whose directions are sums over "
-            f"the positives; got {type(step).__name__}. Fit the others on a sample that fits into "
-            "memory."
+            "A reference set in shards is for sl.StEP(…) without a privacy budget, and for "
+            f"sl.StEP.published(…); got {step!r}."
         )
     of = step.planner.parameters
     if getattr(step, "backend", "numpy") != "numpy":
         raise ParameterError("A reference set in shards is for backend='numpy'.")
-    if of.spare_clusters or of.distance == "mahalanobis":
+    if of.spare_clusters or of.distance == "mahalanobis" or step.holds is not None:
         raise ParameterError(
-            "A reference set in shards takes neither spare_clusters nor distance='mahalanobis'. "
-            "Leave them out, or give weights by feature."
+            "A reference set in shards takes neither spare_clusters, nor distance='mahalanobis', "
+            "nor holds. Leave them out."
         )
-    if of.clusterer is not None and not hasattr(of.clusterer, "partial_fit"):
+    streams = of.clusterer is None or hasattr(of.clusterer, "partial_fit")
+    if isinstance(step, PublishedStEP) and not streams:
         raise ParameterError(
             f"A reference set in shards is clustered batch by batch, which {of.clusterer!r} can't "
             "do. Leave clusterer out for a streaming k-means, or give one with partial_fit."
@@ -242,67 +253,92 @@ class Screen:
     seed: int
     most: int
     """how many positives a file holds, about"""
+    takes_gaps: bool
+    as_points: bool
+    """whether positives are kept as points, or as values"""
+    sample: int
+    """how many rows a sample holds"""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Of some rows at `most` so many: those with the lowest of random numbers.
+
+    Each row gets one by where it stands, so that the sample is uniform, and the same in whatever
+    order others are joined to it.
+    """
+
+    most: int
+    drawn: Floats
+    values: Floats
+    scores: Floats
+
+    def joined(self, other: Sample) -> Sample:
+        drawn = np.concatenate([self.drawn, other.drawn])
+        kept = np.sort(drawn.argsort(kind="stable")[: self.most])
+        values = np.concatenate([self.values, other.values])
+        scores = np.concatenate([self.scores, other.scores])
+        return Sample(self.most, drawn[kept], values[kept], scores[kept])
+
+    def take(self, some: Mask) -> Sample:
+        return Sample(self.most, self.drawn[some], self.values[some], self.scores[some])
 
 
 @dataclass(frozen=True, eq=False)
 class Screened:
-    """What was found in some blocks: counts, files of positives, and a sample of the rows.
-
-    Of all rows the sample holds those with the lowest of random numbers, which each row gets by
-    where it stands: so it's the same however rows are cut, and uniform.
-    """
+    """What was found in some blocks: counts, files of positives, and samples."""
 
     rows: int
     missing: int
     positives: int
     pieces: tuple[File, ...]
-    drawn: Floats
-    values: Floats
-    scores: Floats
+    sample: Sample
+    """of the rows that were scored"""
+    positive: Sample
+    """of the positives"""
 
-
-def joined(one: Screened, other: Screened) -> Screened:
-    drawn = np.concatenate([one.drawn, other.drawn])
-    kept = np.sort(drawn.argsort(kind="stable")[:SAMPLE])
-    return Screened(
-        one.rows + other.rows,
-        one.missing + other.missing,
-        one.positives + other.positives,
-        (*one.pieces, *other.pieces),
-        drawn[kept],
-        np.concatenate([one.values, other.values])[kept],
-        np.concatenate([one.scores, other.scores])[kept],
-    )
+    def joined(self, other: Screened) -> Screened:
+        return Screened(
+            self.rows + other.rows,
+            self.missing + other.missing,
+            self.positives + other.positives,
+            (*self.pieces, *other.pieces),
+            self.sample.joined(other.sample),
+            self.positive.joined(other.positive),
+        )
 
 
 def screened(block: Block, screen: Screen) -> Screened:
-    """Score a block's rows and keep its positives, as points, in a file."""
+    """Score a block's rows and keep its positives in files."""
     scorer = screen.scorer
     space, random = scorer.space, np.random.default_rng((screen.seed, block.number))
-    none = Screened(0, 0, 0, (), np.empty(0), np.empty((0, len(space.schema))), np.empty(0))
-    found, positives = none, [np.empty((0, space.width))]
+    none = Sample(screen.sample, np.empty(0), np.empty((0, len(space.schema))), np.empty(0))
+    found = Screened(0, 0, 0, (), none, none)
+    kept: list[Floats] = []
     pieces: list[File] = []
 
     def save() -> None:
-        piece = screen.folder / f"screened-{block.number:06d}-{len(pieces):03d}.npy"
-        _save(piece, np.concatenate(positives))
-        pieces.append(piece)
-        positives.clear()
+        pieces.append(screen.folder / f"screened-{block.number:06d}-{len(pieces):03d}.npy")
+        _save(pieces[-1], np.concatenate(kept))
+        kept.clear()
 
     for rows, labels in block.frames():
-        values, drawn = space.read(rows, allow_missing=True), random.random(len(rows))
-        known = ~np.isnan(values).any(axis=1)
-        desired = np.ones(len(rows), dtype=bool) if labels is None else scorer.is_desired(labels)
-        values, missing = values[known], int((~known).sum())
-        scores = scorer.score(values)
-        positive = scorer.yes(scores, values) & desired[known]
-        positives.append(space.to_points(values[positive]))
-        count = int(positive.sum())
-        part = Screened(len(rows), missing, count, (), drawn[known], values, scores)
-        found = joined(found, part)
-        if sum(map(len, positives)) >= screen.most:
+        values = space.read(rows, allow_missing=True)
+        scores = np.full(len(values), np.nan)
+        asked = np.full(len(values), screen.takes_gaps) | ~np.isnan(values).any(axis=1)
+        scores[asked] = scorer.score_known(values[asked])
+        known = ~np.isnan(scores)
+        desired = known if labels is None else known & scorer.is_desired(labels)
+        drawn = random.random(len(rows))
+        sample = Sample(screen.sample, drawn, values, scores).take(known)
+        positive = scorer.yes(sample.scores, sample.values) & desired[known]
+        own = sample.take(positive)
+        part = (len(rows), int((~known).sum()), len(own.values), ())
+        found = found.joined(Screened(*part, sample, own))
+        kept.append(space.to_points(own.values) if screen.as_points else own.values)
+        if sum(map(len, kept)) >= screen.most:
             save()
-    if sum(map(len, positives)):
+    if sum(map(len, kept)):
         save()
     return replace(found, pieces=tuple(pieces))
 
@@ -354,7 +390,7 @@ def _added(one: NDArray[np.intp], other: NDArray[np.intp]) -> NDArray[np.intp]:
     return one + other
 
 
-def _fitted(
+def _published(
     step: PublishedStEP, scorer: Scorer, found: Screened, folder: File, engine: Engine
 ) -> ShardedStEP:
     """The method, its positives sorted by cluster."""
@@ -394,19 +430,37 @@ def _fitted(
         columns=columns,
         norm=norm,
     )
-    made.space_, made.scorer_, made.successors_ = space, scorer, None
-    made.effort_ = Effort.learned(space, found.values)
+    return _known(made, scorer, found)
+
+
+def _default(step: StEP, scorer: Scorer, found: Screened, engine: Engine) -> CompleteStEP:
+    """The default method, as a sample of the rows and of the positives tells it."""
+    planner, space = step.planner, scorer.space
+    assert isinstance(planner, Default)
+    made = object.__new__(CompleteStEP)
+    made.__dict__ = {**step.__dict__, "pieces": found.pieces, "engine": engine}
+    _known(made, scorer, found)
+    reference = planner.reference(found.positive.values, space)
+    made.reference_ = planner.advised(reference, found.sample.values, made.effort_)
+    return made
+
+
+Made = TypeVar("Made", bound=StEP)
+
+
+def _known(made: Made, scorer: Scorer, found: Screened) -> Made:
+    """The method with what `fit` learns whatever the planner is."""
+    made.space_, made.scorer_, made.successors_ = scorer.space, scorer, None
+    made.effort_ = Effort.learned(scorer.space, found.sample.values)
     made.positives_ = None
     made.counts_ = {
         "rows": found.rows,
         "positives": found.positives,
         "missing_value": found.missing,
     }
-    accepted = scorer.yes(found.scores, found.values)
-    made.background_ = None
-    if accepted.any():
-        margins = scorer.goal.margin(found.scores[accepted])
-        made.background_ = refusals.background(found.values[accepted], margins)
+    accepted = found.positive
+    margins = scorer.goal.margin(accepted.scores)
+    made.background_ = refusals.background(accepted.values, margins)
     return made
 
 

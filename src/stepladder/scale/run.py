@@ -23,6 +23,7 @@ from stepladder.result.archive.folder import Folder
 from stepladder.result.provenance import schema_hash
 from stepladder.scale import dask
 from stepladder.scale.asked import Asked
+from stepladder.scale.complete import CompleteStEP
 from stepladder.scale.people import People, Survey, people_of
 from stepladder.scale.shards import ShardedStEP
 from stepladder.table import frames
@@ -99,7 +100,10 @@ class Run:
         self, *, client: Any = None, workers: int | None = None, progress: Progress = False
     ) -> None:
         """Answer what isn't answered yet."""
-        if isinstance(self.method, ShardedStEP) and (client, workers) != (None, None):
+        if isinstance(self.method, ShardedStEP | CompleteStEP) and (client, workers) != (
+            None,
+            None,
+        ):
             raise ParameterError(
                 "This method's reference rows are in shards, which the client that it was fitted "
                 "with goes through. Leave client and workers out."

@@ -33,6 +33,9 @@ TOLERANCE = "directions to 1e-12 of their terms' lengths; ranks and effort withi
 """By how much results may differ from those of the same clusters in memory."""
 
 
+REFIT = "A reference set in shards is fitted with stepladder.scale.fit(step, train, model, …)."
+
+
 @dataclass(frozen=True)
 class Shards:
     """Which files hold the positives: `count` shards, of each one file per cluster."""
@@ -113,6 +116,4 @@ class ShardedStEP(PublishedStEP):
 
     def fit(self, *_: Any, **__: Any) -> Any:
         """Refused: its reference rows are those it was made with."""
-        raise ParameterError(
-            "A reference set in shards is fitted with stepladder.scale.fit(step, train, model, …)."
-        )
+        raise ParameterError(REFIT)
