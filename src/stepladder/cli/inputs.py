@@ -340,11 +340,11 @@ class Inputs:
         return space
 
     def people(
-        self, space: Space, identity: str | None, limit: int | None, size: int = AT_A_TIME
+        self, space: Space, identity: str | None, limit: int | None, size: int | None = None
     ) -> Iterator[pd.DataFrame]:
-        """The people, `size` at a time; levels are read as the space has them."""
+        """The people, `size` at a time or as usual; levels are read as the space has them."""
         assert self.waiting is not None
-        return self.waiting.people(space.schema, identity, size, limit)
+        return self.waiting.people(space.schema, identity, size or AT_A_TIME, limit)
 
     def check_people(
         self,
@@ -355,7 +355,7 @@ class Inputs:
         *,
         invalid: str,
         private: bool,
-        size: int = AT_A_TIME,
+        size: int | None = None,
         look: Callable[[pd.DataFrame], None] | None = None,
     ) -> int:
         """Refuse people who can't be answered, before anything is begun or paid for; count them.

@@ -16,7 +16,6 @@ import typer
 
 from stepladder.cli import Exit
 from stepladder.cli.inputs import (
-    AT_A_TIME,
     DATA,
     MODEL,
     PEOPLE,
@@ -165,7 +164,7 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
         bounded,
         invalid=invalid,
         private=private,
-        size=AT_A_TIME if parts is None else parts.size,
+        size=None if parts is None else parts.size,
         look=None if parts is None else parts.look,
     )
     models = replacements.models(

@@ -67,8 +67,8 @@ class Folder:
             return cls(path, {**run, "parts": int(run["parts"])})
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise ResultError(
-                f"{str(path)!r} isn't the folder of a result: it has no {RUN_FILE} that can be "
-                "read. Expected a folder that stepladder.scale.recourse wrote to."
+                f"There is no result at {str(path)!r}: the folder has no {RUN_FILE} that can be "
+                "read. Name a file, or a folder that stepladder.scale.recourse wrote to."
             ) from error
 
     def part(self, number: int) -> File:
