@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.scale import made
 
@@ -55,13 +56,13 @@ def test_by_the_address_of_a_scheduler_and_from_a_file(client, tmp_path):
 
 @pytest.mark.parametrize("victims", [1, 2])
 def test_a_worker_that_is_killed_costs_time_and_no_answers(client, tmp_path, victims):
-    people, left = made.table(1000, seed=3), []
+    people, left = made.table(700, seed=3), []
     pids = list(client.run(os.getpid).values())[:victims]
 
     def kill() -> None:
         while parts(tmp_path / "plan") < 2:
             time.sleep(0.01)
-        left.append(40 - parts(tmp_path / "plan"))
+        left.append(28 - parts(tmp_path / "plan"))
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
 
@@ -82,6 +83,21 @@ def test_an_error_on_a_worker_is_told_as_it_is_here(client, tmp_path):
     people.loc["person 13", "studies"] = "astrology"
     with pytest.raises(LevelError, match="astrology"):
         scale.recourse(made.fitted(), people, tmp_path, client=client, part_size=5, invalid="raise")
+
+
+def test_a_part_that_no_worker_survives_is_given_up_in_a_sentence(client, tmp_path, monkeypatch):
+    def model(rows):
+        if (rows["income"] == 199).any():
+            os.kill(os.getpid(), signal.SIGKILL)
+        return np.where(rows["income"] > 60, 0.9, 0.1)
+
+    step = sl.StEP.published(paths=1).fit(made.table(100, seed=0), model, schema=made.SCHEMA)
+    people = made.table(40, seed=1)
+    people.loc["person 39", "income"] = 199
+    monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
+    with pytest.raises(sl.StepladderError, match=r"Part \d of 10 people was given up: one worker"):
+        scale.recourse(step, people, tmp_path, client=client, part_size=10)
+    client.wait_for_workers(2, timeout=60)
 
 
 def test_a_method_that_cannot_travel(client, tmp_path):

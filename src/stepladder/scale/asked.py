@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from stepladder.methods.base import Method
+from stepladder.methods.pace import Progress
 from stepladder.result.archive.folder import as_part
 from stepladder.scale.people import Part
 from stepladder.table import frames
@@ -44,10 +45,14 @@ class Asked:
             limits = _own_rows(limits, called)
         return replace(self, locked=locked, limits=limits)
 
-    def answer(self, method: Method, part: Part) -> bytes:
+    def answer(self, method: Method, part: Part, progress: Progress = False) -> bytes:
         """A part's people answered: the Parquet file of their result."""
         found = method.recourse(
-            part.rows, locked=self.locked, limits=self.limits, invalid=self.invalid
+            part.rows,
+            progress=progress,
+            locked=self.locked,
+            limits=self.limits,
+            invalid=self.invalid,
         )
         told = replace(
             found,

@@ -115,7 +115,8 @@ class Run:
             questions = self._questions(pace)
             if cluster is None:
                 answers: Iterator[dask.Answered] = (
-                    (part, asked.answer(self.method, part)) for part, asked in questions
+                    (part, asked.answer(self.method, part, lambda done, _: pace.reached(done)))
+                    for part, asked in questions
                 )
             else:
                 answers = dask.answered(cluster, self.method, questions)
@@ -157,8 +158,8 @@ def identity(method: Method, survey: Survey, asked: Asked, size: int) -> dict[st
     """What a run is known by: another with the same would write the same parts."""
     return {
         "version": importlib.import_module("stepladder").__version__,  # loaded already
-        "parts": survey.parts,
         "part_size": size,
+        "parts": survey.parts,
         "people": survey.people,
         "rows_of_people": survey.digest,
         "settings": method.settings,
