@@ -15,7 +15,7 @@ from tests.scale import made
 import stepladder as sl
 from stepladder import scale
 from stepladder.errors import ConstantError, PositivesError, SchemaError
-from stepladder.scale import complete, engine, reference, shards
+from stepladder.scale import complete, engine, screening, shards
 
 GOAL = sl.Goal(threshold=0.6)
 
@@ -23,8 +23,8 @@ GOAL = sl.Goal(threshold=0.6)
 @pytest.fixture
 def small(monkeypatch):
     """Shards of some hundred rows, so that a small table has many."""
-    monkeypatch.setattr(reference, "ROWS", 100)
-    monkeypatch.setattr(reference, "AT_ONCE", 64)
+    monkeypatch.setattr(screening, "ROWS", 100)
+    monkeypatch.setattr(screening, "AT_ONCE", 64)
 
 
 @pytest.fixture
@@ -191,9 +191,9 @@ def of_the_group():
 @pytest.fixture
 def rare(tmp_path, monkeypatch) -> str:
     """A hundred positives of fifty groups among many rows, of which a sample has a few."""
-    monkeypatch.setattr(reference, "ROWS", 40)
-    monkeypatch.setattr(reference, "AT_ONCE", 40)
-    monkeypatch.setattr(reference, "SAMPLE", 30)
+    monkeypatch.setattr(screening, "ROWS", 40)
+    monkeypatch.setattr(screening, "AT_ONCE", 40)
+    monkeypatch.setattr(screening, "SAMPLE", 30)
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"x": rng.uniform(0, 500, 800).round(2), "group": np.arange(800) % 50.0})
     rows.loc[::8, "x"] = 10 * rows["group"] + 0.03
@@ -229,6 +229,23 @@ def test_the_easiest_route_of_all_shards_is_taken():
     assert (found.calls, found.rows, found.successors) == (2, 4, 6)
 
 
+def test_sums_of_shards_are_the_direction(tmp_path):
+    rng = np.random.default_rng(0)
+    positives, points = rng.normal(size=(500, 6)), rng.normal(size=(40, 6))
+    files = [(tmp_path / f"{i}.npy",) for i in range(7)]
+    for (file,), own in zip(files, np.array_split(positives, 7), strict=True):
+        np.save(file, own)
+    alpha = sl.Volcano(degree=2, cutoff=0.5)
+    asked = shards.Asked(points, np.zeros(40, dtype=np.intp), None, alpha)
+    found = engine.Here().joined(shards.partial_directions, files, asked, shards.added)
+    moves = positives[None] - points[:, None]
+    lengths = np.linalg.norm(moves, axis=2)
+    terms = moves * alpha(lengths)[..., None]
+    most = np.linalg.norm(terms, axis=2).sum(axis=1)
+    off = np.linalg.norm(found - terms.sum(axis=1), axis=1)
+    assert (off <= 1e-12 * most).all()
+
+
 @pytest.mark.parametrize("count", range(1, 12))
 def test_both_engines_join_by_the_same_tree(count):
     def paired(items: list[str]) -> str:
@@ -245,9 +262,9 @@ def test_both_engines_join_by_the_same_tree(count):
 
 
 def test_it_takes_less_memory_than_a_quarter_of_the_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(reference, "ROWS", 2**10)
-    monkeypatch.setattr(reference, "AT_ONCE", 2**9)
-    monkeypatch.setattr(reference, "SAMPLE", 2**8)
+    monkeypatch.setattr(screening, "ROWS", 2**10)
+    monkeypatch.setattr(screening, "AT_ONCE", 2**9)
+    monkeypatch.setattr(screening, "SAMPLE", 2**8)
     monkeypatch.setattr(shards, "MEMORY", 2**18)
     names = [f"x{i}" for i in range(20)]
     schema = sl.Schema([sl.Numeric(name) for name in names])
@@ -293,7 +310,9 @@ def test_what_shards_cannot_do_is_refused(small, train, tmp_path):
     with pytest.raises(sl.StepladderError, match=r"client must be a distributed.Client, which"):
         fit(train, tmp_path, published(), client="tcp://10.0.0.5:8786")
     with pytest.raises(PositivesError, match="None of the 1,500 reference rows meets the goal"):
-        scale.fit(published(), train, lambda r: np.zeros(len(r)), to=tmp_path, schema=made.SCHEMA)
+        scale.fit(
+            published(), train, lambda r: np.zeros(len(r)), to=tmp_path / "0", schema=made.SCHEMA
+        )
     levels = sl.Schema([*made.SCHEMA.features[:3], sl.Categorical("job"), made.SCHEMA.features[4]])
     with pytest.raises(SchemaError, match="'job' has no levels in the schema"):
         scale.fit(published(), train, made.model(), to=tmp_path, schema=levels)
@@ -308,8 +327,11 @@ def test_what_shards_cannot_do_is_refused(small, train, tmp_path):
             schema=made.SCHEMA,
         )
     for step in (published(), sl.StEP()):
+        fitted = fit(train, tmp_path / type(step).__name__, step)
         with pytest.raises(sl.StepladderError, match=r"fitted with stepladder.scale.fit"):
-            fit(train, tmp_path / "ref", step).fit(rows, made.model())
+            fitted.fit(rows, made.model())
+        with pytest.raises(sl.StepladderError, match="Name another folder for the positives"):
+            fit(train, tmp_path / type(step).__name__, step)
 
 
 def test_a_clusterer_that_learns_batch_by_batch_may_be_given(small, train, tmp_path):

@@ -5,7 +5,8 @@ people.py     the parts, from a frame or from Parquet files
 asked.py      what is asked for a part
 dask.py       parts answered on a cluster
 reference.py  reference rows that are never all in memory: `fit`
-shards.py     their positives on disk, and the published method on them
+screening.py  their positives, and a sample of them
+shards.py     those positives on disk, and the published method on them
 complete.py   the default method on them
 engine.py     where work on shards is done
 """

@@ -29,8 +29,8 @@ from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats
 
 TOLERANCE = (
-    "ranks and effort within 0.01; routes from a sample of the reference rows, and from all of "
-    "them for whoever has none there"
+    "ranks within 0.01, and effort as a sample of the reference rows has it; routes from that "
+    "sample, and from all rows for whoever has none there"
 )
 
 

@@ -19,17 +19,16 @@ from stepladder.methods.step.reference import Reference
 from stepladder.scale.engine import Engine, Here
 from stepladder.table.space import Floats
 
-ROWS = 2**16
-"""How many positives a shard holds, about: some 13 MB at 24 columns, and four times that while it
-is worked on."""
-
 MEMORY = 2**25
 """Bytes that the kernel may take for its own temporaries on a shard."""
 
 PEOPLE = 2**13
 """How many people go through all shards together: each step reads them from disk once."""
 
-TOLERANCE = "directions to 1e-12 of their terms' lengths; ranks and effort within 0.01"
+TOLERANCE = (
+    "directions to 1e-12 of their terms' lengths; ranks within 0.01, and effort as a sample of the "
+    "reference rows has it"
+)
 """By how much results may differ from those of the same clusters in memory."""
 
 
