@@ -7,6 +7,8 @@ there is one wherever the rows in memory would give one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import Any
@@ -15,12 +17,11 @@ import numpy as np
 
 from stepladder.errors import ParameterError
 from stepladder.methods.base import Answer, Question
-from stepladder.methods.pace import Pace
+from stepladder.methods.pace import Pace, TimeUpError
 from stepladder.methods.step.default import Default
 from stepladder.methods.step.method import StEP
 from stepladder.methods.step.reference import Advice
 from stepladder.model.scorer import Scorer
-from stepladder.model.successors import Successors
 from stepladder.result.path import Outcome, Path
 from stepladder.scale.engine import Engine
 from stepladder.scale.shards import REFIT
@@ -54,9 +55,10 @@ class CompleteStEP(StEP):
         if not len(left) or question.pace.expired:
             return answer
         found = self.engine.joined(routes, self.pieces, self._asked_of_all(question, left), easier)
-        pace = question.pace
-        pace.calls, pace.asked = pace.calls + found.calls, pace.asked + found.rows
-        pace.successors += found.successors
+        with suppress(TimeUpError):
+            for rows in found.calls:  # asked elsewhere, for this call
+                for _ in question.pace.parts(rows):
+                    pass
         paths = list(answer.paths)
         for person, own, effort in zip(left.tolist(), found.paths, found.efforts, strict=True):
             if np.isfinite(effort):
@@ -74,7 +76,6 @@ class CompleteStEP(StEP):
             asked.feasible,
             asked.scores,
             self.scorer_,
-            self.successors_,
             asked.next_only,
         )
 
@@ -93,20 +94,18 @@ class Asked:
     feasible: Feasible
     scores: Floats
     scorer: Scorer
-    successors: Successors | None
     next_only: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """The paths of n people, what the easiest of each one's asks, and what the model was asked."""
+    """The paths of n people, and what the easiest of each one's asks."""
 
     paths: list[list[Path]]
     efforts: Floats
     """(n,) infinite where there's no route"""
-    calls: int
-    rows: int
-    successors: int
+    calls: list[int]
+    """about how many rows the model was asked, call by call"""
 
 
 def routes(piece: File, asked: Asked) -> Routes:
@@ -117,21 +116,24 @@ def routes(piece: File, asked: Asked) -> Routes:
     found = np.load(piece)
     found = np.tile(found, (-(-of.paths // len(found)), 1)) if len(found) < of.paths else found
     reference = replace(planner.reference(found, asked.effort.space), advice=asked.advice)
-    people = len(asked.feasible)
-    with Pace(people, progress=False, time_budget=None) as pace:
-        successors = asked.successors
-        question = Question(
-            asked.feasible,
-            asked.scores,
-            asked.scorer.in_parts(pace.parts),
-            pace,
-            np.zeros(people, dtype=np.intp),
-            asked.next_only,
-            None if successors is None else successors.in_parts(pace.successor_parts),
-        )
-        paths = planner.answer(question, reference).paths
+    people, calls = len(asked.feasible), list[int]()
+
+    def at_once(count: int) -> Iterator[slice]:
+        if count:
+            calls.append(count)
+            yield slice(0, count)
+
+    question = Question(
+        asked.feasible,
+        asked.scores,
+        asked.scorer.in_parts(at_once),
+        Pace(people, progress=False, time_budget=None),
+        np.zeros(people, dtype=np.intp),
+        asked.next_only,
+    )
+    paths = planner.answer(question, reference).paths
     efforts = np.array([_effort(own, asked.effort) for own in paths])
-    return Routes(paths, efforts, pace.calls, pace.asked, pace.successors)
+    return Routes(paths, efforts, calls)
 
 
 def _effort(paths: list[Path], effort: Effort) -> float:
@@ -154,6 +156,4 @@ def easier(one: Routes, other: Routes) -> Routes:
         ],
         np.minimum(one.efforts, other.efforts),
         one.calls + other.calls,
-        one.rows + other.rows,
-        one.successors + other.successors,
     )
