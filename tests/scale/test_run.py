@@ -55,7 +55,8 @@ def test_every_method(tmp_path, name):
     method, people = contract.fitted(name, "trees"), contract.people("trees")
     scale.recourse(method, people, tmp_path, part_size=2)
     given, wanted = sl.Recourse.load(tmp_path), method.recourse(people)
-    within = contract.rounding(name)
+    follows = name == "mim" or "published" in name  # equation 1, and rounds nothing
+    within = max(1e-9 if follows else 0.0, method.settings.get("tolerance", 0.0))
     for frame in made.FRAMES[:2]:
         pd.testing.assert_frame_equal(
             getattr(given, frame), getattr(wanted, frame), rtol=within, atol=within
