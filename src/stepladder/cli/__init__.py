@@ -4,6 +4,7 @@ app.py       the command `stepladder`, and how it fails
 demo.py      `stepladder demo`
 schema.py    `stepladder schema`
 recourse.py  `stepladder recourse`
+parts.py     its `--to`: people in parts, here or on a cluster
 walk.py      `stepladder walk`
 session.py   a walk as a conversation
 typed.py     what is typed in it, read into the values of a row

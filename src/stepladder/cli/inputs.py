@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -340,11 +340,11 @@ class Inputs:
         return space
 
     def people(
-        self, space: Space, identity: str | None, limit: int | None
+        self, space: Space, identity: str | None, limit: int | None, size: int | None = None
     ) -> Iterator[pd.DataFrame]:
-        """The people, some at a time; levels are read as the space has them."""
+        """The people, `size` at a time or as usual; levels are read as the space has them."""
         assert self.waiting is not None
-        return self.waiting.people(space.schema, identity, AT_A_TIME, limit)
+        return self.waiting.people(space.schema, identity, size or AT_A_TIME, limit)
 
     def check_people(
         self,
@@ -355,12 +355,15 @@ class Inputs:
         *,
         invalid: str,
         private: bool,
+        size: int | None = None,
+        look: Callable[[pd.DataFrame], None] | None = None,
     ) -> int:
         """Refuse people who can't be answered, before anything is begun or paid for; count them.
 
         So their table is read twice: everyone has to be checked before the first is answered, and
         there may be more of them than memory has room for. Where invalid rows are outcomes, only
         what concerns all rows is refused: a wrong column, or that nobody is left to pay for.
+        Whoever else has to `look` at everybody, `size` at a time, does so here.
         """
         from stepladder.table.rules.faults import (
             add_bounds_faults,
@@ -372,7 +375,9 @@ class Inputs:
         table, hashes, faulty = self.waiting, [], 0
         unmet = set() if limits is None else limits.people
         assert table is not None
-        for people in self.people(space, identity, limit):
+        for people in self.people(space, identity, limit, size):
+            if look is not None:
+                look(people)
             hashes.append(table.hashed(people, identity))
             unmet.difference_update(map(str, people.index))
             with table.blamed():

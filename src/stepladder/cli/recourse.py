@@ -53,6 +53,7 @@ from stepladder.cli.inputs import (
     method_of,
     not_read_from,
 )
+from stepladder.cli.parts import Parts, Scheduler, To, Workers, check_parts
 from stepladder.cli.report import check_page
 from stepladder.cli.successors import Holds, Replacements, RetrainOn, SuccessorsFolder
 
@@ -90,6 +91,9 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
         Path | None,
         typer.Option(help="Where results go: .parquet or .json (every step), .csv (every end)."),
     ] = None,
+    to: To = None,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
     report: Annotated[
         Path | None,
         typer.Option(help="Also a report, an .html page; --out must then be a .parquet or .json."),
@@ -113,10 +117,11 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     """Find paths to a yes for every person of a table.
 
     People are read, answered and written a thousand at a time, so there may be any number of
-    them. Ctrl-C keeps what is finished, in a file named .partial beside the one asked for.
+    them. Ctrl-C keeps what is finished, in a file named .partial beside the one asked for, or with
+    --to as parts from which the same command goes on.
     """
     from stepladder.cli.limits import LimitsFile
-    from stepladder.cli.results import Results, check_result_name
+    from stepladder.cli.results import Results
     from stepladder.privacy.pay import PayOnce
 
     wanted = Wanted.of(goal, goal_between, desired, policy)
@@ -132,15 +137,8 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     replacements = Replacements.of(holds, retrain_on, successors)
     private = is_private(method, epsilon, delta, ledger, bought)
     read = (model, data, people, schema, limits, ledger, bought)
-    if out is not None:
-        check_result_name(out)
-        not_read_from("--out", out, *read)
-    if report is not None:
-        if out is None or out.suffix.lower() == ".csv":
-            raise typer.BadParameter(
-                "--report is made from a result: give --out a .parquet or .json file."
-            )
-        check_page("--report", report, out, *read)
+    check_parts(to, out, scheduler, workers, time_budget, private=private, bought=bought)
+    _check_places(out, report, *read, in_parts=to is not None)
     inputs = Inputs.read(
         model=model,
         data=data,
@@ -158,7 +156,17 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
     bounded = None if limits is None else LimitsFile.read(limits, inputs.rules)
     rows = inputs.rows()
     space = inputs.space(rows, public=private)
-    total = inputs.check_people(space, identity, limit, bounded, invalid=invalid, private=private)
+    parts = None if to is None else Parts(to, inputs, space, identity, limit, bounded)
+    total = inputs.check_people(
+        space,
+        identity,
+        limit,
+        bounded,
+        invalid=invalid,
+        private=private,
+        size=None if parts is None else parts.size,
+        look=None if parts is None else parts.look,
+    )
     models = replacements.models(
         inputs, space, rows, trust=trust, trust_pickle=trust_pickle, quiet=quiet
     )
@@ -180,8 +188,12 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
             locked=locked,
             limits=bounded,
         )
-        run.answer(inputs.people(space, identity, limit), quiet)
-        file = None if results is None or not run.people else results.keep(partial=run.stopped)
+        if parts is not None:
+            run.answer_parts(parts, quiet, scheduler, workers)
+            file = to
+        else:
+            run.answer(inputs.people(space, identity, limit), quiet)
+            file = None if results is None or not run.people else results.keep(partial=run.stopped)
     if as_json:
         summary = {**run.to_dict(), "out": None if file is None else str(file)}
         typer.echo(json.dumps(summary, indent=2, default=str))
@@ -198,6 +210,23 @@ def recourse(  # noqa: PLR0913, PLR0917  # one for each option
         raise typer.Exit(Exit.INVALID)
     if not run.outcomes["reached"] and run.people > run.outcomes["already_positive"]:
         raise typer.Exit(Exit.NOBODY)
+
+
+def _check_places(
+    out: Path | None, report: Path | None, *read: Path | str | None, in_parts: bool
+) -> None:
+    """Refuse files that couldn't be written, or are read."""
+    from stepladder.cli.results import check_result_name
+
+    if out is not None:
+        check_result_name(out)
+        not_read_from("--out", out, *read)
+    if report is not None:
+        if not in_parts and (out is None or out.suffix.lower() == ".csv"):
+            raise typer.BadParameter(
+                "--report is made from a result: give --out a .parquet or .json file."
+            )
+        check_page("--report", report, *([] if out is None else [out]), *read)
 
 
 # ---- the run ----------------------------------------------------------------------------------
@@ -267,6 +296,29 @@ class Run:
             self.stopped = True
         self.seconds = time.monotonic() - began
 
+    def answer_parts(
+        self, parts: Parts, quiet: bool, scheduler: str | None, workers: int | None
+    ) -> None:
+        """Answer people part by part into a folder, and count who is in it then."""
+        from rich.console import Console
+
+        from stepladder.progress import Bar
+        from stepladder.result.recourse import Recourse
+
+        began = time.monotonic()
+        run = parts.run(self)
+        try:
+            console = Console(stderr=True, highlight=False)
+            with Bar("people", self.total, console=console, shown=not quiet) as bar:
+                run.answer(
+                    client=scheduler, workers=workers, progress=lambda done, _: bar.reached(done)
+                )
+        except KeyboardInterrupt:
+            self.stopped = True
+        self.seconds = time.monotonic() - began
+        for number in sorted(run.folder.finished):
+            self._count(Recourse.load(run.folder.part(number)))
+
     def _count(self, found: Recourse) -> None:
         from stepladder.metrics import each
 
@@ -333,7 +385,8 @@ def _say(run: Run, file: Path | None) -> None:
 
     if run.stopped:
         kept = f"are kept in {file}" if file else "were finished, and nothing was written"
-        typer.echo(f"Stopped. {run.people:,} of {run.total:,} people {kept}.", err=True)
+        on = "; the same command goes on from there" if file and file.is_dir() else ""
+        typer.echo(f"Stopped. {run.people:,} of {run.total:,} people {kept}{on}.", err=True)
         return
     reached, before = run.outcomes["reached"], run.outcomes["already_positive"]
     rest = {
@@ -350,7 +403,10 @@ def _say(run: Run, file: Path | None) -> None:
     if run.privacy is not None:
         typer.echo(f"Privacy: {run.privacy}", err=True)
     if file is not None:
-        typer.echo(f"Written to {file}: {RESULTS[file.suffix.lower()]}.", err=True)
+        what = (
+            "every row of every path, in parts" if file.is_dir() else RESULTS[file.suffix.lower()]
+        )
+        typer.echo(f"Written to {file}: {what}.", err=True)
 
 
 def _people(count: int) -> str:

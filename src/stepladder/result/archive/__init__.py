@@ -14,15 +14,18 @@ Parquet has one row for each row of a path, and the rest as metadata. JSON is on
 
 content.py  what is written, and how a result is made of it again; kinds.py: of which types
 writer.py   batch by batch; parquet_file.py and json_file.py are the two kinds of file
+folder.py   a result in parts, each a Parquet file
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path as File
 
 from stepladder.errors import ResultError
 from stepladder.files import replacing
-from stepladder.result.archive.content import AFTER, FORMAT, to_result
+from stepladder.result.archive.content import AFTER, FORMAT, Content, to_result
+from stepladder.result.archive.folder import read_folder
 from stepladder.result.archive.json_file import JsonWriter, read_json
 from stepladder.result.archive.parquet_file import ParquetWriter, read_parquet
 from stepladder.result.archive.writer import Writer
@@ -49,15 +52,17 @@ def save(result: Recourse, path: str | File) -> None:
 
 
 def load(path: str | File) -> Recourse:
-    """Read back what was written, whole or batch by batch."""
+    """Read back what was written: whole, batch by batch, or in parts to a folder."""
     file = File(path)
-    if not file.is_file():
+    if not file.exists():
         raise ResultError(f"There is no result at {str(file)!r}.")
     try:
-        content = (read_json if file.suffix.lower() == ".json" else read_parquet)(file)
+        content = _reader(file)(file)
         found = content.run["format"]
         if found in AFTER:
             return to_result(content)
+    except ResultError:  # a ValueError that says more
+        raise
     except (
         *(AttributeError, LookupError, OSError, TypeError, ValueError),
         NotImplementedError,  # what PyArrow says of types that it can't convert
@@ -70,3 +75,9 @@ def load(path: str | File) -> Recourse:
         f"{file.name!r} was saved in format {found!r}, but this version of stepladder reads "
         f"{FORMAT!r}. Use the version that saved it."
     )
+
+
+def _reader(file: File) -> Callable[[File], Content]:
+    if file.is_dir():
+        return read_folder
+    return read_json if file.suffix.lower() == ".json" else read_parquet
