@@ -37,24 +37,32 @@ TOLERANCE = {"cpu": 1e-12, "cuda": 1e-5}
 _TILE = {"cpu": 2**19, "cuda": 2**26}
 _MOST_ROWS = {"cpu": 2**9, "cuda": 2**13}
 _NEAR_PAIRS = 2**20
-# As in `direction.py`: pairs whose distance² is at most this share of |x|², or this small.
-_NEAR, _CONTACT = 1e-2, 1e-24
+# As in `direction.py`: pairs whose distance² is at most this share of |x|², or this small. What a
+# GPU is asked for leaves room for more cancellation, and few such pairs are soon added up.
+_NEAR, _CONTACT = {"cpu": 1e-2, "cuda": 1e-8}, 1e-24
 
 # ---- the fused kernel's sizes ---------------------------------------------------------------
 
-_WIDEST = 128
 # Columns (a power of two) → rows and columns of a tile, and whether sums stay in registers: those
 # that were the fastest on an H200.
 _SHAPES = {16: (64, 128, True), 32: (64, 128, True), 64: (128, 64, False), 128: (64, 64, False)}
+_FEWEST = 256  # positives, below which float64 is as quick
 _EMPTIED = 2048  # positives whose sum is still accurate in float32
 _PADDING = 128  # a multiple of every tile's sides
 _PROGRAMS = 3072  # so many are spread evenly over the multiprocessors
+
+# ---- and what it can be trusted with --------------------------------------------------------
+
+_NOTHING = 1e-30  # what keeps a distance² above 0 where α has a pole; such points aren't trusted
+_STEEPEST = 8.0  # the highest power: an error in a distance is so many times as large in a weight
+_DEEPEST = 12.0  # and the lowest a bell may be at the nearest positive, as a power of two
 # In float32 |x|² + |y|² - 2 x·y is off by some 5e-7 of |x|²: 1e-5 of a distance² beyond this share.
 _NEAR_FUSED = 5e-2
-_TYPICAL = 0.25  # the mean distance² is scaled to this: then weights 1 / z² are in mid-range
+_TYPICAL = 0.25  # a usual distance² is scaled to this: then weights 1 / z² are in mid-range
 _LARGEST = 2.0**15  # a little below what float16 can hold
-_FINEST = 2.0**-10  # coordinates that are usually smaller lose bits that count
-_LIGHTEST = 2.0**-8  # and so do weights
+_FINEST = 2.0**-8  # usual coordinates below this would lose bits that count
+_LONGEST = 2.0**6  # and so would the weights of usual positives that are farther away
+_LIGHTEST = 2.0**-8  # as would those whose mean is lower
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +130,7 @@ def cluster_direction(points: Tensor, positives: Positives, alpha: Alpha) -> Ten
     result = torch.zeros_like(points)
     if result.numel() == 0 or len(positives.points) == 0:
         return result
-    form = None if positives.fused is None else _form(alpha, positives.fused)
+    form = None if positives.fused is None else _form(alpha, positives.fused.scale)
     if positives.fused is None or form is None:
         return _exact(points, positives, alpha, result)
     result, trusted = _quick(points, positives, positives.fused, form)
@@ -154,7 +162,7 @@ def _block(points: Tensor, positives: Positives, alpha: Alpha, columns: int) -> 
     centred = points - positives.origin
     mapped = positives.measured(centred)
     norms = mapped.square().sum(dim=1, keepdim=True)
-    limits = (_NEAR * norms).clamp(min=_CONTACT)
+    limits = (_NEAR[points.device.type] * norms).clamp(min=_CONTACT)
     sums = points.new_zeros(n, m + 1)
     apart = points.new_zeros(n, m)
     for start in range(0, len(positives.points), columns):
@@ -255,34 +263,34 @@ def _can_fuse(on: device) -> bool:
 
 
 def _fused(mapped: Tensor, norms: Tensor, centred: Tensor | None) -> Fused | None:
-    """A cluster as the fused kernel wants it; None if float16 can't hold it, or it's too wide."""
+    """A cluster as the fused kernel wants it; None if float16 can't hold it, or it's too wide.
+
+    `centred` are the positives without the norm, where there's one.
+    """
     n, m = mapped.shape
     width = max(16, 1 << (m - 1).bit_length()) if m else 0
-    if not (n and 0 < width <= _WIDEST and n * width < 2**31):
+    if n < _FEWEST or width not in _SHAPES or n * width >= 2**31:
         return None
-    mean = float(norms.mean())
-    if not mean > 0:
-        return None
-    scale = 2.0 ** math.floor(math.log2(_TYPICAL / (2 * mean)) / 2)
-    unit, terms = scale, None
-    if centred is not None:
-        spread = float(centred.square().sum(dim=1).mean())
-        unit = 2.0 ** math.floor(math.log2(_TYPICAL / (2 * spread)) / 2)
-        if not _fits(centred * unit, m):
-            return None
-        terms = _halves(centred * unit, width)
-    if not _fits(mapped * scale, m):
+    scale = _scale(mapped, norms)
+    unit = scale if centred is None else _scale(centred, centred.square().sum(dim=1))
+    if scale is None or unit is None:
         return None
     high, low = _halves(mapped * scale, width)
+    terms = None if centred is None else _halves(centred * unit, width)
     filled = norms.new_full((len(high),), math.inf)
     filled[:n] = norms * scale**2
     return Fused(high, low, filled.float(), scale, terms, unit)
 
 
-def _fits(scaled: Tensor, m: int) -> bool:
-    """Whether float16 holds the largest of some coordinates, and enough digits of a usual one."""
-    usual = float(scaled.square().mean().sqrt())
-    return float(scaled.abs().max()) <= _LARGEST and usual >= _FINEST
+def _scale(vectors: Tensor, norms: Tensor) -> float | None:
+    """The power of two that brings vectors into float16's mid-range; None if they're too wide."""
+    usual, largest = float(norms.median()), float(vectors.abs().max())
+    if usual == 0:
+        return None
+    scale = 2.0 ** math.floor(math.log2(_TYPICAL / (2 * usual)) / 2)
+    scale = min(scale, 2.0 ** math.floor(math.log2(_LARGEST / largest)))
+    fine = math.sqrt(usual / vectors.shape[1]) * scale >= _FINEST
+    return scale if fine and float(norms.sqrt().mean()) * scale <= _LONGEST else None
 
 
 def _halves(values: Tensor, width: int) -> tuple[Tensor, Tensor]:
@@ -296,44 +304,51 @@ def _halves(values: Tensor, width: int) -> tuple[Tensor, Tensor]:
     return high, (single - high.float()).half()
 
 
-def _form(alpha: Alpha, fused: Fused) -> Form | None:
-    """An α of ours in units of the scaled distances; None for somebody's own."""
+def _form(alpha: Alpha, scale: float) -> Form | None:
+    """An α of ours in units of scaled distances; None for another, or one that is too steep."""
     divided = isinstance(alpha, PerDistance)
-    inner = alpha.alpha if isinstance(alpha, PerDistance) else alpha
-    scale = fused.scale
-    match inner:
-        case Volcano():
-            degree, least = inner.degree, (inner.cutoff * scale) ** 2
-        case Power():
-            degree, least = inner.degree, 1e-30
+    match alpha.alpha if isinstance(alpha, PerDistance) else alpha:
+        case Volcano(degree, cutoff):
+            least = max((cutoff * scale) * (cutoff * scale), _NOTHING)
+        case Power(degree):
+            least = _NOTHING
         case Unit():
-            degree, least = 1.0, 1e-30
-        case Sloped():
-            degree, least = 0.0, 0.0
+            degree, least = 1.0, _NOTHING
+        case Sloped(width):
+            bell = -0.5 * math.log2(math.e) / (width * scale) / (width * scale)
+            return _gained("bell", 0.0, bell, _TYPICAL * bell, 0.0, divided, scale)
         case _:
             return None
-    if isinstance(inner, Sloped):
-        family, exponent = "bell", -0.5 * math.log2(math.e) / (inner.width * scale) ** 2
-    else:
-        family = {2.0: "reciprocal", 1.0: "root"}.get(degree, "power")
-        exponent = -degree / 2
-    usual = 2.0 ** (exponent * (_TYPICAL if family == "bell" else math.log2(max(_TYPICAL, least))))
-    usual *= _TYPICAL**-0.5 if divided else 1.0
-    peak = 1.0 if family == "bell" else least**exponent
-    gain = _gain(usual, math.inf if divided else peak)
-    # The kernel's z is `scale` times ours, and so is what its weights are multiplied with.
-    size = scale ** (degree + divided) / gain
-    return Form(family, least, exponent, divided, gain, size)
+    if degree + divided > _STEEPEST or least > 1 / _NOTHING:
+        return None
+    family, exponent = {2.0: "reciprocal", 1.0: "root"}.get(degree, "power"), -degree / 2
+    usual = exponent * math.log2(max(_TYPICAL, least))
+    peak = exponent * math.log2(least) if least > _NOTHING else math.inf
+    return _gained(family, least, exponent, usual, peak, divided, scale)
 
 
-def _gain(usual: float, peak: float) -> float:
-    """A power of two that brings usual weights into float16's mid-range, and the peak within it."""
-    if 2.0**-2 <= usual <= 2.0**6 and (peak <= _LARGEST or peak > 1e9):
-        return 1.0
-    gain = 2.0 ** -round(math.log2(max(usual, 1e-30)))
-    if peak * gain > _LARGEST and peak < 1e9 * usual:
-        gain = 2.0 ** math.floor(math.log2(_LARGEST / peak))
-    return gain
+def _gained(
+    family: str,
+    least: float,
+    exponent: float,
+    usual: float,
+    peak: float,
+    divided: bool,
+    scale: float,
+) -> Form | None:
+    """A form with weights in float16's range; `usual` and `peak` are powers of two."""
+    if divided:
+        usual, peak = usual - 0.5 * math.log2(_TYPICAL), math.inf
+    if not abs(usual) < 100:
+        return None
+    gain = min(max(0, math.ceil(-2 - usual)), math.floor(6 - usual))
+    most = math.log2(_LARGEST)
+    if most < peak + gain < math.inf:
+        gain = max(math.floor(most - peak), math.ceil(-2 - usual))
+    degree = 0.0 if family == "bell" else -2 * exponent
+    # The kernel's distances are `scale` times ours.
+    size = scale ** (degree + divided) * 2.0**-gain
+    return Form(family, least, exponent, divided, 2.0**gain, size)
 
 
 def _quick(points: Tensor, positives: Positives, fused: Fused, form: Form) -> tuple[Tensor, Tensor]:
@@ -355,6 +370,8 @@ def _quick(points: Tensor, positives: Positives, fused: Fused, form: Form) -> tu
     trusted = least > (_NEAR_FUSED * norms).clamp(min=1e-12)
     trusted &= mapped.abs().amax(dim=1) <= _LARGEST / 2
     trusted &= total >= _LIGHTEST * len(positives.points)
+    if form.family == "bell":
+        trusted &= least * -form.exponent <= _DEEPEST
     return result, trusted & torch.isfinite(result).all(dim=1)
 
 

@@ -174,16 +174,16 @@ class Laid:
         """How the paths ended that don't meet the goal."""
         steps = (self.counts[short] - 1).tolist()
         if self.timed_out:
-            budget = "the time budget ended after {} steps"
-            return [(Outcome.TIMED_OUT, budget.format(taken)) for taken in steps]
+            told = "the time budget ended after"
+            return [(Outcome.TIMED_OUT, f"{told} {taken} steps") for taken in steps]
         stalled = (self.points[ends - 1] == self.points[ends - 2]).all(axis=1).tolist()
         nowhere = Outcome.STALLED, "no allowed move is left in the cluster's direction"
-        limit = "the score is {} after {} steps, the most allowed"
+        limit, scores = Outcome.STEP_LIMIT, _shown(self.scores[ends - 1], goal)
         return [
-            nowhere if still else (Outcome.STEP_LIMIT, limit.format(score, taken))
-            for still, score, taken in zip(
-                stalled, _shown(self.scores[ends - 1], goal), steps, strict=True
-            )
+            nowhere
+            if still
+            else (limit, f"the score is {score} after {taken} steps, the most allowed")
+            for still, score, taken in zip(stalled, scores, steps, strict=True)
         ]
 
 
