@@ -87,7 +87,8 @@ def lay(
     for places, part in zip(order.places, visited, strict=True):
         rows[_sent(places, there)] = part
     values = space.values(rows, starts, order, tidy=not scorer.takes_points)
-    unfinished = np.isin(np.arange(count), going)
+    unfinished = np.zeros(count, dtype=bool)
+    unfinished[going] = True
     return Laid(order.counts, values, _brought(rows), order.joined(scored), unfinished, timed_out)
 
 

@@ -22,6 +22,7 @@ from stepladder.errors import ExtraError
 from stepladder.kernels import gpu
 from stepladder.kernels.direction import cluster_direction
 from stepladder.methods.base import Answer, Question
+from stepladder.methods.collecting import uncollected
 from stepladder.methods.pace import TimeUpError
 from stepladder.methods.step.clusters import Labels
 from stepladder.methods.step.planner import Planner
@@ -158,33 +159,34 @@ class Laid:
     def paths(self, goal: Goal) -> list[Path]:
         """Each with its outcome and reason."""
         ends = np.cumsum(self.counts)
-        found = [(Outcome.REACHED, "meets the goal")] * len(ends)
+        outcomes, reasons = [Outcome.REACHED] * len(ends), ["meets the goal"] * len(ends)
         short = np.flatnonzero(self.unfinished)
-        for path, ending in zip(
-            short.tolist(), self._endings(short, ends[short], goal), strict=True
-        ):
-            found[path] = ending
-        parts = map(slice, (ends - self.counts).tolist(), ends.tolist())
-        return [
-            Path(outcome, reason, self.values[part], self.points[part], self.scores[part])
-            for (outcome, reason), part in zip(found, parts, strict=True)
-        ]
+        endings = zip(short.tolist(), *self._endings(short, ends[short], goal), strict=True)
+        for path, outcome, reason in endings:
+            outcomes[path], reasons[path] = outcome, reason
+        parts = list(map(slice, (ends - self.counts).tolist(), ends.tolist()))
+        rows = (
+            [array[part] for part in parts] for array in (self.values, self.points, self.scores)
+        )
+        return list(map(Path, outcomes, reasons, *rows))
 
-    def _endings(self, short: Labels, ends: Labels, goal: Goal) -> list[tuple[Outcome, str]]:
-        """How the paths ended that don't meet the goal."""
+    def _endings(self, short: Labels, ends: Labels, goal: Goal) -> tuple[list[Outcome], list[str]]:
+        """How the paths ended that don't meet the goal, and why."""
         steps = (self.counts[short] - 1).tolist()
         if self.timed_out:
-            told = "the time budget ended after"
-            return [(Outcome.TIMED_OUT, f"{told} {taken} steps") for taken in steps]
+            told = [f"the time budget ended after {taken} steps" for taken in steps]
+            return [Outcome.TIMED_OUT] * len(steps), told
         stalled = (self.points[ends - 1] == self.points[ends - 2]).all(axis=1).tolist()
-        nowhere = Outcome.STALLED, "no allowed move is left in the cluster's direction"
-        limit, scores = Outcome.STEP_LIMIT, _shown(self.scores[ends - 1], goal)
-        return [
-            nowhere
-            if still
-            else (limit, f"the score is {score} after {taken} steps, the most allowed")
-            for still, score, taken in zip(stalled, scores, steps, strict=True)
-        ]
+        scores = _shown(self.scores[ends - 1], goal)
+        return (
+            [Outcome.STALLED if still else Outcome.STEP_LIMIT for still in stalled],
+            [
+                "no allowed move is left in the cluster's direction"
+                if still
+                else f"the score is {score} after {taken} steps, the most allowed"
+                for still, score, taken in zip(stalled, scores, steps, strict=True)
+            ],
+        )
 
 
 def _shown(scores: Floats, goal: Goal) -> list[str]:
@@ -224,8 +226,9 @@ class Published(Planner):
             from stepladder.methods.step.on_device import lay  # it imports this file
 
             laid = lay(question, reference, self.parameters, self.noise, draw, self.backend)
-        paths = laid.paths(question.scorer.goal)
-        return Answer([paths[i : i + k] for i in range(0, len(paths), k)])
+        with uncollected():
+            paths = laid.paths(question.scorer.goal)
+            return Answer([paths[i : i + k] for i in range(0, len(paths), k)])
 
     def _laid(self, question: Question, reference: Reference, draw: Draw | None) -> Laid:
         starts, scorer, pace = question.feasible.start, question.scorer, question.pace
@@ -260,7 +263,8 @@ class Published(Planner):
         values = space.to_values(rows, tidy=not scorer.takes_points)
         origin = starts.repeat(order.counts.reshape(-1, k).sum(axis=1), axis=0)
         values = np.where(np.abs(values - origin) <= space.dust, origin, values)  # hasn't moved
-        unfinished = np.isin(np.arange(count), going)
+        unfinished = np.zeros(count, dtype=bool)
+        unfinished[going] = True
         return Laid(order.counts, values, rows, order.joined(scored), unfinished, timed_out)
 
     def _drawing(self, question: Question, k: int) -> Draw | None:
