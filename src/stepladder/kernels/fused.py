@@ -67,6 +67,12 @@ def _weights(squared, least, exponent, FAMILY: tl.constexpr, DIVIDED: tl.constex
 
 
 @triton.jit
+def _eighths(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """A tile as (ROWS, columns, 8): along its middle axis each thread reduces what it has itself."""
+    return tl.reshape(tile, (ROWS, COLUMNS // 8, 8))
+
+
+@triton.jit
 def direction(
     x_high, x_low, x_norm,  # (rows, M), (rows, M), (rows,): -2 x and |x|²
     y_high, y_low, y_norm,  # (count, M), (count, M), (count,): y and |y|²
@@ -94,10 +100,10 @@ def direction(
     here = sums + (split * rows).to(tl.int64) * M + cells
     total = tl.zeros((ROWS, M), tl.float32)
     weight = tl.zeros((ROWS,), tl.float32)
-    low = tl.full((ROWS,), float("inf"), tl.float32)
+    low = tl.full((ROWS, 8), float("inf"), tl.float32)
     for start in range(first, last, GROUP * COLUMNS):
         part = tl.zeros((ROWS, M), tl.float32)
-        part_weight = tl.zeros((ROWS,), tl.float32)
+        part_weight = tl.zeros((ROWS, 8), tl.float32)
         stop = tl.minimum(start + GROUP * COLUMNS, last)
         for j in tl.range(start, stop, COLUMNS, num_stages=STAGES):
             k = j + tl.arange(0, COLUMNS)
@@ -107,18 +113,18 @@ def direction(
             squared = tl.dot(xl, yh.T, squared)
             squared = tl.dot(xh, yl.T, squared)
             squared = tl.dot(xh, yh.T, squared)
-            low = tl.minimum(low, tl.min(squared, 1))
+            low = tl.minimum(low, tl.min(_eighths(squared, ROWS, COLUMNS), 1))
             w = _weights(squared, least, exponent, FAMILY, DIVIDED)
             if GAINED:
                 w = w * gain
-            part_weight += tl.sum(w, 1)
+            part_weight += tl.sum(_eighths(w, ROWS, COLUMNS), 1)
             wh, wl = _halves(w)
             if MAPPED:
                 yh, yl = tl.load(t_high + tile), tl.load(t_low + tile)
             part = tl.dot(wl, yh, part)
             part = tl.dot(wh, yl, part)
             part = tl.dot(wh, yh, part)
-        weight += part_weight
+        weight += tl.sum(part_weight, 1)
         if HELD:
             total += part
         else:
@@ -126,4 +132,4 @@ def direction(
     if HELD:
         tl.store(here, total)
     tl.store(weights + split * rows + row, weight)
-    tl.store(nearest + split * rows + row, low)
+    tl.store(nearest + split * rows + row, tl.min(low, 1))
