@@ -12,7 +12,7 @@ export STEPLADDER_DATA := $(abspath $(STEPLADDER_DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-privacy bench-rules bench-advice \
+.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-gpu bench-privacy bench-rules bench-advice \
   audit-privacy mutants docs pictures dist clean clean-env
 
 help: ## list the targets
@@ -62,6 +62,9 @@ format: $(STAMP) ## rewrite the code in the house format
 
 bench-speed: $(STAMP) ## time the published method against a plain loop
 	$(BIN)/python benchmarks/speed.py
+
+bench-gpu: $(STAMP) ## time equation 1 and the published method on an NVIDIA GPU, and hold them against float64
+	$(BIN)/python benchmarks/gpu.py
 
 bench: $(STAMP) ## every table of the paper in small: a few minutes, ends with the comparison
 	$(BIN)/stepladder bench run small --out build/bench/small

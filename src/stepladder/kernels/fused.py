@@ -68,7 +68,7 @@ def _weights(squared, least, exponent, FAMILY: tl.constexpr, DIVIDED: tl.constex
 
 @triton.jit
 def _eighths(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """A tile as (ROWS, columns, 8): along its middle axis each thread reduces what it has itself."""
+    """A tile as (ROWS, columns, 8): along its middle axis each thread reduces its own numbers."""
     return tl.reshape(tile, (ROWS, COLUMNS // 8, 8))
 
 
