@@ -233,6 +233,30 @@ def test_the_fused_kernel_with_a_norm(fused, kind):
     assert error(given, points, positives, volcano(2, 0.5), norm) <= gpu.TOLERANCE["cuda"]
 
 
+def test_what_is_far_by_the_norm_and_near_without_it_is_answered_again(fused):
+    there, trusted = fused
+    points, positives = cloud(12, m=10)
+    # Most positives agree with all points in a column that the norm makes little of, far from the
+    # positives' mean: a few that hardly count are beyond it, on both sides.
+    points[:, 9], positives[:, 9] = 1e4, 1e4
+    positives[:70, 9], positives[:70:2, 0], positives[1:70:2, 0] = -9e4, 300, -300
+    norm = weighting([1] * 9 + [1e-7])
+    given = found(points, positives, Volcano(), norm, there)
+    assert trusted == [0]
+    assert error(given, points, positives, volcano(2, 0.5), norm) <= 1e-9
+
+
+@pytest.mark.parametrize("alpha", [Volcano(8, 1e-100), Sloped(1e-300), Sloped(1e300)], ids=repr)
+@pytest.mark.parametrize("unit", [1e-100, 1e100])
+def test_units_beyond_all_measure(fused, alpha, unit):
+    there, _ = fused
+    points, positives = cloud(13, n=20)
+    given = found(points * unit, positives * unit, alpha, there=there)
+    with np.errstate(all="ignore"):
+        exact = directions(points * unit, positives * unit, alpha)
+    np.testing.assert_allclose(given, exact, rtol=1e-5, atol=0)
+
+
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_in_any_unit(fused, unit):
     there, trusted = fused
@@ -306,6 +330,16 @@ def test_an_alpha_it_cannot_be_trusted_with(fused, alpha, weight):
     given = found(points, positives, alpha, there=there)
     assert sum(trusted) == 0
     assert error(given, points, positives, weight) <= 1e-9
+
+
+def test_points_come_in_parts_that_fit(fused, monkeypatch):
+    there, trusted = fused
+    points, positives = cloud(14)
+    monkeypatch.setattr(gpu, "_MOST_POINTS", 70)
+    points[75] = positives[0]
+    given = found(points, positives, Volcano(), there=there)
+    assert trusted == [70, 69, 60]
+    assert error(given, points, positives, volcano(2, 0.5)) <= gpu.TOLERANCE["cuda"]
 
 
 def test_it_is_off_by_more_than_float64_and_so_really_tried(fused):

@@ -46,6 +46,7 @@ _NEAR, _CONTACT = {"cpu": 1e-2, "cuda": 1e-8}, 1e-24
 # Columns (a power of two) → rows and columns of a tile, and whether sums stay in registers: those
 # that were the fastest on an H200.
 _SHAPES = {16: (64, 128, True), 32: (64, 128, True), 64: (128, 64, False), 128: (64, 64, False)}
+_MOST_POINTS = 2**21  # at a time
 _FEWEST = 256  # positives, below which float64 is as quick
 _EMPTIED = 2048  # positives whose sum is still accurate in float32
 _PADDING = 128  # a multiple of every tile's sides
@@ -58,6 +59,7 @@ _STEEPEST = 8.0  # the highest power: an error in a distance is so many times as
 _DEEPEST = 12.0  # and the lowest a bell may be at the nearest positive, as a power of two
 # In float32 |x|² + |y|² - 2 x·y is off by some 5e-7 of |x|²: 1e-5 of a distance² beyond this share.
 _NEAR_FUSED = 5e-2
+_SHORTEST = 0.1  # and of what is taken off a sum at the end, so much has to be left of it
 _TYPICAL = 0.25  # a usual distance² is scaled to this: then weights 1 / z² are in mid-range
 _LARGEST = 2.0**15  # a little below what float16 can hold
 _FINEST = 2.0**-8  # usual coordinates below this would lose bits that count
@@ -133,11 +135,14 @@ def cluster_direction(points: Tensor, positives: Positives, alpha: Alpha) -> Ten
     form = None if positives.fused is None else _form(alpha, positives.fused.scale)
     if positives.fused is None or form is None:
         return _exact(points, positives, alpha, result)
-    result, trusted = _quick(points, positives, positives.fused, form)
-    again = torch.nonzero(~trusted)[:, 0]
-    if len(again):
-        some = points[again]
-        result[again] = _exact(some, positives, alpha, torch.zeros_like(some))
+    for start in range(0, len(points), _MOST_POINTS):
+        some = points[start : start + _MOST_POINTS]
+        found, trusted = _quick(some, positives, positives.fused, form)
+        again = torch.nonzero(~trusted)[:, 0]
+        if len(again):
+            left = some[again]
+            found[again] = _exact(left, positives, alpha, torch.zeros_like(left))
+        result[start : start + _MOST_POINTS] = found
     return result
 
 
@@ -315,7 +320,8 @@ def _form(alpha: Alpha, scale: float) -> Form | None:
         case Unit():
             degree, least = 1.0, _NOTHING
         case Sloped(width):
-            bell = -0.5 * math.log2(math.e) / (width * scale) / (width * scale)
+            ratio = 1 / max(width * scale, _NOTHING)
+            bell = -0.5 * math.log2(math.e) * ratio * ratio
             return _gained("bell", 0.0, bell, _TYPICAL * bell, 0.0, divided, scale)
         case _:
             return None
@@ -339,13 +345,13 @@ def _gained(
     """A form with weights in float16's range; `usual` and `peak` are powers of two."""
     if divided:
         usual, peak = usual - 0.5 * math.log2(_TYPICAL), math.inf
-    if not abs(usual) < 100:
+    degree = 0.0 if family == "bell" else -2 * exponent
+    if not (abs(usual) < 100 and abs(math.log2(scale)) * (degree + divided) < 900):
         return None
     gain = min(max(0, math.ceil(-2 - usual)), math.floor(6 - usual))
     most = math.log2(_LARGEST)
     if most < peak + gain < math.inf:
         gain = max(math.floor(most - peak), math.ceil(-2 - usual))
-    degree = 0.0 if family == "bell" else -2 * exponent
     # The kernel's distances are `scale` times ours.
     size = scale ** (degree + divided) * 2.0**-gain
     return Form(family, least, exponent, divided, 2.0**gain, size)
@@ -372,6 +378,9 @@ def _quick(points: Tensor, positives: Positives, fused: Fused, form: Form) -> tu
     trusted &= total >= _LIGHTEST * len(positives.points)
     if form.family == "bell":
         trusted &= least * -form.exponent <= _DEEPEST
+    if fused.terms is not None:  # what is far by the norm may be near, and cancel, all the same
+        shift = form.size * total * centred.norm(dim=1)
+        trusted &= result.norm(dim=1) >= _SHORTEST * shift
     return result, trusted & torch.isfinite(result).all(dim=1)
 
 
