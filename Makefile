@@ -12,7 +12,7 @@ export STEPLADDER_DATA := $(abspath $(STEPLADDER_DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-kernel bench-privacy bench-rules bench-advice bench-cluster \
+.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-kernel bench-privacy bench-rules bench-advice bench-cluster bench-gpu \
   audit-privacy mutants docs pictures dist clean clean-env
 
 help: ## list the targets
@@ -69,6 +69,9 @@ bench-kernel: $(STAMP) ## time equation 1 against the matrix product, torch and 
 bench-cluster: $(STAMP) ## two workers beside one, one killed, and a reference set larger than memory: half an hour
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/cluster.py run; missed=$$?; \
 	  $(BIN)/python benchmarks/cluster.py page && exit $$missed
+
+bench-gpu: $(STAMP) ## time equation 1 and the published method on an NVIDIA GPU, and hold them against float64
+	$(BIN)/python benchmarks/gpu.py
 
 bench: $(STAMP) ## every table of the paper in small: a few minutes, ends with the comparison
 	$(BIN)/stepladder bench run small --out build/bench/small

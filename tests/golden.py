@@ -10,9 +10,12 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
+from sklearn.linear_model import LogisticRegression
 
 import stepladder as sl
 
@@ -106,9 +109,25 @@ class Golden:
     def model(self, points: np.ndarray) -> np.ndarray:
         return 1.0 / (1.0 + np.exp(-(points @ self["coef"] + self["intercept"])))
 
-    def published(self) -> sl.StEP:
+    def linear(self) -> LogisticRegression:
+        """The same model as scikit-learn has it."""
+        model = LogisticRegression()
+        model.coef_, model.intercept_ = self["coef"][None], np.atleast_1d(self["intercept"])
+        model.classes_, model.n_features_in_ = np.array([0, 1]), len(self.columns)
+        return model
+
+    def module(self) -> torch.nn.Module:
+        """The same model as torch has it."""
+        linear = torch.nn.Linear(len(self.columns), 1, dtype=torch.float64)
+        with torch.no_grad():
+            linear.weight[:] = torch.as_tensor(self["coef"])
+            linear.bias[:] = float(self["intercept"].item())
+        return torch.nn.Sequential(linear, torch.nn.Sigmoid())
+
+    def published(self, backend: str = "numpy", model: Any = None) -> sl.StEP:
         """The published method, fitted on the case's positives with the case's clusters."""
         step = sl.StEP.published(
+            backend=backend,
             paths=3,
             step_size=float(self["step_size"]),
             max_steps=int(self["max_steps"]),
@@ -117,4 +136,4 @@ class Golden:
         )
         goal = sl.Goal(threshold=float(self["threshold"]))
         rows = self.rows(self["positives"])
-        return step.fit(rows, sl.encoded(self.model), space=self.space, goal=goal)
+        return step.fit(rows, sl.encoded(model or self.model), space=self.space, goal=goal)

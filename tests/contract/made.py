@@ -235,6 +235,17 @@ def _of_the_guide() -> type[Method]:
     return found
 
 
+def _backends() -> dict[str, Callable[[], Method]]:
+    """The published StEP on every backend that this machine has, beside NumPy."""
+    found = ["torch", "cuda"] if torch.cuda.is_available() else ["torch"]
+    return {
+        f"step.published, {backend}": lambda backend=backend: sl.StEP.published(
+            paths=2, random_state=3, backend=backend
+        )
+        for backend in found
+    }
+
+
 GUIDE = "the guide's own"
 _Nearest = _of_the_guide()
 
@@ -242,6 +253,7 @@ METHODS: dict[str, Callable[[], Method]] = {
     GUIDE: lambda: _Nearest(paths=2),
     **{name: lambda name=name: catalogue.make(name, _small(name)) for name in catalogue.NAMES},
     NOISY: lambda: sl.StEP.published(paths=2, random_state=3, noise=0.3),
+    **_backends(),
     ONCE: lambda: sl.StEP(paths=2, random_state=3, privacy=sl.Budget(8, 1e-6)),
     PER_DIRECTION: lambda: sl.StEP(
         paths=2,
@@ -250,6 +262,14 @@ METHODS: dict[str, Callable[[], Method]] = {
         max_steps=4,
     ),
 }
+
+
+def rounding(name: str) -> float:
+    """How far a method's rows may be off, alone, in a batch or in another order.
+
+    Not at all; but torch multiplies rows otherwise by where they stand, and GPUs add up as they go.
+    """
+    return float(METHODS[name]().settings.get("tolerance", 0.0))
 
 
 HONOURING = [name for name, make in METHODS.items() if make().honours_rules]

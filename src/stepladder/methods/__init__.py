@@ -6,6 +6,7 @@ steps.py      steps that keep the rules
 refusals.py   what keeps a person's score down, beside people who are accepted
 pace.py       a call's clock, progress and questions to the model
 parts.py      a call's people in parts, one after the other or side by side
+collecting.py Python's garbage collector, paused while very many paths are made
 step/         StEP: the default, the published and the private planners
 walk.py       one person's loop; one_row.py reads the row they come with
 mim.py        MIM

@@ -21,6 +21,7 @@ default.py        the default planner: candidates, asked, chosen, laid
   blame.py          which rules keep a person from every positive
 finish.py         last touches: nothing asked twice or in vain
 published.py      the published planner: the authors' method, to the letter
+  on_device.py      the same by torch, on a GPU if there is one
 private.py        the private planners: a reference set that is bought once
   per_direction.py  or directions, each of which is paid for
   bought.py         what a budget buys of the positives

@@ -23,7 +23,7 @@ from stepladder.methods.step.default import Default
 from stepladder.methods.step.per_direction import PerDirection
 from stepladder.methods.step.planner import Parameters, Planner, turned_down
 from stepladder.methods.step.private import Once
-from stepladder.methods.step.published import Published
+from stepladder.methods.step.published import ROOM, Backend, Published, check_backend
 from stepladder.methods.step.reference import Distance, Reference
 from stepladder.model.successors import Successors
 from stepladder.privacy.accountant import Budget
@@ -132,10 +132,15 @@ class StEP(Method):
         noise: float = 0.0,
         distance: Distance = "euclidean",
         spare_clusters: int = 0,
+        backend: Backend = "numpy",
     ) -> PublishedStEP:
         """Exactly the paper's method: its points aren't rounded and may break bounds.
 
-        `noise` is β, the share of a step that people make differently; the rest is as in `StEP`.
+        noise    β, the share of a step that people make differently
+        backend  what calculates: "numpy", "torch" on the CPU, or "cuda" on an NVIDIA GPU; results
+                 name it, and how far it may be from NumPy's points
+
+        The rest is as in `StEP`.
         """
         return PublishedStEP(
             paths,
@@ -147,6 +152,7 @@ class StEP(Method):
             noise=noise,
             distance=distance,
             spare_clusters=spare_clusters,
+            backend=backend,
         )
 
     @property
@@ -266,14 +272,24 @@ class PublishedStEP(StEP):
         noise: float = 0.0,
         distance: Distance = "euclidean",
         spare_clusters: int = 0,
+        backend: Backend = "numpy",
     ) -> None:
         self.privacy = None
         self.noise = finite("noise", noise, least=0.0)
+        self.backend = check_backend(backend)
         parameters = _checked(
             paths, step_size, max_steps, alpha, clusterer, random_state, distance, spare_clusters
         )
-        self.planner = Published(parameters, self.noise)
+        self.planner = Published(parameters, self.noise, self.backend)
         self._take(parameters)
+
+    @property
+    def batch(self) -> int:
+        """On a device everybody at once, as far as there is room for all rows of their paths."""
+        if self.backend == "numpy":
+            return super().batch
+        rows = self.slots * (self.max_steps + 1)
+        return max(1, ROOM[self.backend] // (8 * rows * self.space_.width))
 
 
 _USUAL_ALPHA = Volcano(degree=2, cutoff=0.5)

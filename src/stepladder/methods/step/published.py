@@ -8,15 +8,21 @@ don't hold, and a path may end anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from importlib.util import find_spec
+from typing import Any, ClassVar, Literal, cast, get_args
 from zlib import crc32
 
 import numpy as np
 
+from stepladder.checks import choice
+from stepladder.errors import ExtraError
+from stepladder.kernels import gpu
 from stepladder.kernels.direction import cluster_direction
 from stepladder.methods.base import Answer, Question
+from stepladder.methods.collecting import uncollected
 from stepladder.methods.pace import TimeUpError
 from stepladder.methods.step.clusters import Labels
 from stepladder.methods.step.planner import Planner
@@ -25,6 +31,18 @@ from stepladder.model.goal import Goal
 from stepladder.result.path import Outcome, Path
 from stepladder.table.feature import Categorical, Change, Numeric, Ordinal
 from stepladder.table.space import Floats, Mask, Space
+
+Backend = Literal["numpy", "torch", "cuda"]
+"""NumPy; the same by torch on the CPU; and by torch on an NVIDIA GPU."""
+
+TOLERANCE = {"torch": 1e-9, "cuda": 1e-4}
+"""How far points may be from NumPy's, in standard deviations, with each of the other backends."""
+
+ROOM = {"torch": 2**28, "cuda": 2**31}
+"""How many bytes the points of all paths that are laid together may take with each of them."""
+
+Draw = Callable[[Labels], Floats]
+"""Noise (t, columns) for the next step of some paths (t,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +106,98 @@ class Rules:
         return points
 
 
+def check_backend(backend: object) -> Backend:
+    """A backend that can be used here, or a clear sentence about why this one can't."""
+    choice("backend", backend, get_args(Backend))
+    if backend != "numpy":
+        if find_spec("torch") is None:
+            raise ExtraError("torch", "torch", f"backend={backend!r}")
+        gpu.device_named(str(backend))
+    return cast(Backend, backend)
+
+
+class Order:
+    """Where the rows of paths that are laid together, step by step, stand path by path."""
+
+    def __init__(self, paths: int) -> None:
+        self.counts: Labels = np.zeros(paths, dtype=np.intp)
+        """how many rows each path has"""
+        self._steps: list[Labels] = []
+
+    def add(self, going: Labels) -> None:
+        """Each of these paths has one more row."""
+        self._steps.append(going)
+        self.counts[going] += 1
+
+    @property
+    def places(self) -> list[Labels]:
+        """For every step, the places of its rows among all of them."""
+        starts = np.cumsum(self.counts) - self.counts
+        return [starts[going] + step for step, going in enumerate(self._steps)]
+
+    def joined(self, parts: list[Floats]) -> Floats:
+        """What was found step by step, path by path."""
+        rows = np.empty((self.counts.sum(), *parts[0].shape[1:]))
+        for places, part in zip(self.places, parts, strict=True):
+            rows[places] = part
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Laid:
+    """Paths one after the other, the first row of each being where its person stands today."""
+
+    counts: Labels
+    """(paths,) how many rows each has"""
+    values: Floats
+    points: Floats
+    scores: Floats
+    unfinished: Mask
+    """(paths,) which don't meet the goal"""
+    timed_out: bool
+
+    def paths(self, goal: Goal) -> list[Path]:
+        """Each with its outcome and reason."""
+        ends = np.cumsum(self.counts)
+        outcomes, reasons = [Outcome.REACHED] * len(ends), ["meets the goal"] * len(ends)
+        short = np.flatnonzero(self.unfinished)
+        endings = zip(short.tolist(), *self._endings(short, ends[short], goal), strict=True)
+        for path, outcome, reason in endings:
+            outcomes[path], reasons[path] = outcome, reason
+        parts = list(map(slice, (ends - self.counts).tolist(), ends.tolist()))
+        rows = (
+            [array[part] for part in parts] for array in (self.values, self.points, self.scores)
+        )
+        return list(map(Path, outcomes, reasons, *rows))
+
+    def _endings(self, short: Labels, ends: Labels, goal: Goal) -> tuple[list[Outcome], list[str]]:
+        """How the paths ended that don't meet the goal, and why."""
+        steps = (self.counts[short] - 1).tolist()
+        if self.timed_out:
+            told = [f"the time budget ended after {taken} steps" for taken in steps]
+            return [Outcome.TIMED_OUT] * len(steps), told
+        stalled = (self.points[ends - 1] == self.points[ends - 2]).all(axis=1).tolist()
+        scores = _shown(self.scores[ends - 1], goal)
+        return (
+            [Outcome.STALLED if still else Outcome.STEP_LIMIT for still in stalled],
+            [
+                "no allowed move is left in the cluster's direction"
+                if still
+                else f"the score is {score} after {taken} steps, the most allowed"
+                for still, score, taken in zip(stalled, scores, steps, strict=True)
+            ],
+        )
+
+
+def _shown(scores: Floats, goal: Goal) -> list[str]:
+    """`goal.shown` of many: three decimals will do for nearly all of them."""
+    short = [f"{score:.3f}" for score in scores.tolist()]
+    same = goal.met(np.array(short, dtype=np.float64)) == goal.met(scores)
+    for i in np.flatnonzero(~same):
+        short[i] = goal.shown(scores[i])
+    return short
+
+
 @dataclass(frozen=True)
 class Published(Planner):
     """The published planner: a direction, a step of fixed length, a look, and so on."""
@@ -96,10 +206,12 @@ class Published(Planner):
     honours_rules: ClassVar[bool] = False
 
     noise: float
+    backend: str = "numpy"
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"noise": self.noise}
+        stated = {} if self.backend == "numpy" else {"tolerance": TOLERANCE[self.backend]}
+        return {"noise": self.noise, "backend": self.backend, **stated}
 
     def reference(self, found: Floats, space: Space) -> Reference:
         points = space.to_points(found)
@@ -107,25 +219,33 @@ class Published(Planner):
 
     def answer(self, question: Question, reference: Reference) -> Answer:
         """The paths of n people, all advancing together; of their rules only the changes count."""
-        starts, scores = question.feasible.start, question.scores
-        scorer, pace = question.scorer, question.pace
+        draw, k = self._drawing(question, reference.slots), reference.slots
+        if self.backend == "numpy":
+            laid = self._laid(question, reference, draw)
+        else:
+            from stepladder.methods.step.on_device import lay  # it imports this file
+
+            laid = lay(question, reference, self.parameters, self.noise, draw, self.backend)
+        with uncollected():
+            paths = laid.paths(question.scorer.goal)
+            return Answer([paths[i : i + k] for i in range(0, len(paths), k)])
+
+    def _laid(self, question: Question, reference: Reference, draw: Draw | None) -> Laid:
+        starts, scorer, pace = question.feasible.start, question.scorer, question.pace
         space, rules = scorer.space, Rules(scorer.space)
         k, count = reference.slots, len(starts) * reference.slots
         going = np.arange(count).reshape(-1, k).T.ravel()  # paths to one cluster stand together
-        points = space.to_points(starts)[going // k]
-        took, visited, scored = [going], [points], [scores[going // k]]
+        points, order = space.to_points(starts)[going // k], Order(count)
+        visited, scored = [points], [question.scores[going // k]]
+        order.add(going)
         timed_out = False
-        random = self._generators(starts, question.twins)
         for _ in range(self.parameters.max_steps):
             timed_out = pace.expired
             if timed_out or not len(going):
                 break
             moves = rules.kept(self._moves(points, going % k, reference))
-            if self.noise:
-                drawn = np.zeros((len(starts), k, space.width))
-                for person in np.unique(going // k):
-                    drawn[person] = random[person].standard_normal((k, space.width))
-                moves = rules.disturbed(moves, self.noise, drawn[going // k, going % k])
+            if draw is not None:
+                moves = rules.disturbed(moves, self.noise, draw(going))
             ahead = rules.snapped(points + moves)
             try:
                 score = scorer.score_points(ahead)
@@ -133,37 +253,38 @@ class Published(Planner):
                 timed_out = True
                 break
             points = ahead
-            took.append(going)
+            order.add(going)
             visited.append(points)
             scored.append(score)
             on = ~scorer.met(score)
             going, points = going[on], points[on]
-            pace.reached(len(starts) - len(np.unique(going // k)))
-        path = np.concatenate(took)
-        order = path.argsort(kind="stable")  # by path, and by step within a path
-        rows, row_scores = np.concatenate(visited)[order], np.concatenate(scored)[order]
+            pace.reached(len(starts) - int(np.count_nonzero(np.bincount(going // k))))
+        rows = order.joined(visited)
         values = space.to_values(rows, tidy=not scorer.takes_points)
-        origin = starts[path[order] // k]  # what hasn't moved is shown as it was
-        values = np.where(np.abs(values - origin) <= space.dust, origin, values)
-        unfinished = np.isin(np.arange(count), going)
-        ends, paths = np.cumsum(np.bincount(path)), []
-        for start, end, falls_short in zip([0, *ends[:-1]], ends, unfinished, strict=True):
-            part = slice(start, end)
-            outcome, reason = self._ending(
-                rows[part], row_scores[part], falls_short, timed_out, scorer.goal
-            )
-            paths.append(Path(outcome, reason, values[part], rows[part], row_scores[part]))
-        return Answer([paths[i : i + k] for i in range(0, count, k)])
+        origin = starts.repeat(order.counts.reshape(-1, k).sum(axis=1), axis=0)
+        values = np.where(np.abs(values - origin) <= space.dust, origin, values)  # hasn't moved
+        unfinished = np.zeros(count, dtype=bool)
+        unfinished[going] = True
+        return Laid(order.counts, values, rows, order.joined(scored), unfinished, timed_out)
 
-    def _generators(self, starts: Floats, twins: Labels) -> list[np.random.Generator]:
-        """Where each person's noise comes from, whoever else with another row is asked about."""
+    def _drawing(self, question: Question, k: int) -> Draw | None:
+        """Each person's noise, whoever else with another row is asked about; None without any."""
         if not self.noise:
-            return []
+            return None
+        starts, width = question.feasible.start, question.scorer.space.width
         rows = [crc32(start.tobytes()) for start in starts]
-        return [
+        random = [
             np.random.default_rng((self.parameters.random_state, row, twin))
-            for row, twin in zip(rows, twins.tolist(), strict=True)
+            for row, twin in zip(rows, question.twins.tolist(), strict=True)
         ]
+
+        def draw(going: Labels) -> Floats:
+            drawn = np.zeros((len(starts), k, width))
+            for person in np.unique(going // k):
+                drawn[person] = random[person].standard_normal((k, width))
+            return drawn[going // k, going % k]
+
+        return draw
 
     def _moves(self, points: Floats, cluster: Labels, reference: Reference) -> Floats:
         """Equation 1 (t, columns) toward each point's cluster, rescaled to the step size.
@@ -183,18 +304,3 @@ class Published(Planner):
         moves = np.zeros_like(points)
         moves[:, reference.columns] = toward
         return moves
-
-    def _ending(
-        self, points: Floats, scores: Floats, falls_short: bool, timed_out: bool, goal: Goal
-    ) -> tuple[Outcome, str]:
-        steps = len(scores) - 1
-        if not falls_short:
-            return Outcome.REACHED, "meets the goal"
-        if timed_out:
-            return Outcome.TIMED_OUT, f"the time budget ended after {steps} steps"
-        if (points[-1] == points[-2]).all():
-            return Outcome.STALLED, "no allowed move is left in the cluster's direction"
-        return (
-            Outcome.STEP_LIMIT,
-            f"the score is {goal.shown(scores[-1])} after {steps} steps, the most allowed",
-        )
