@@ -30,6 +30,7 @@ from stepladder.errors import (
     SchemaError,
 )
 from stepladder.methods import refusals
+from stepladder.methods.collecting import uncollected
 from stepladder.methods.pace import Pace, Progress, TimeUpError
 from stepladder.methods.parts import Part, answered
 from stepladder.model.goal import Goal
@@ -93,6 +94,9 @@ class Question:
     """whether only the next step of each path is asked for: more needn't be planned"""
     successors: Successors | None = None
     """models that may replace this one, where any are known; asked as the time budget wants it"""
+    effort: Effort | None = None
+    """what changes ask of people, if a method that makes very many paths weighs them itself;
+    None where it depends on the person"""
 
     def take(self, people: NDArray[np.intp]) -> Question:
         """What some of them ask."""
@@ -437,7 +441,7 @@ class Method(ABC):
         for i, found in enumerate(paths):
             if not found:
                 stay(i, Outcome.TIMED_OUT, TOO_LATE)
-        return Answer(self.weighed(paths, difficulty), dropped)
+        return Answer(self.weighed(paths, difficulty, anew=False), dropped)
 
     def answer_part(self, part: Part, pace: Pace) -> Answer:
         """The paths of some people, with how surely each holds where that's known."""
@@ -454,7 +458,16 @@ class Method(ABC):
             max_changes=self.max_changes,
         )
         answer = self.answer(
-            Question(feasible, part.scores, scorer, pace, part.twins, part.next_only, successors)
+            Question(
+                feasible,
+                part.scores,
+                scorer,
+                pace,
+                part.twins,
+                part.next_only,
+                successors,
+                self.effort_ if part.difficulty is None else None,
+            )
         )
         if successors is None or part.next_only:
             return answer
@@ -463,22 +476,28 @@ class Method(ABC):
         return answer
 
     def weighed(
-        self, paths: list[list[Path]], difficulty: Floats | None = None
+        self, paths: list[list[Path]], difficulty: Floats | None = None, *, anew: bool = True
     ) -> list[list[Path]]:
         """The same paths, of n people, with what each asks of its person.
 
         difficulty  (n, features) by how much harder than for others each change is for them
+        anew        whether those that say so already are weighed once more
         """
-        flat = [path for found in paths for path in found]
+        flat = [path for found in paths for path in found if anew or path.efforts is None]
         if not flat:
             return paths
         starts = np.concatenate([path.values[:1] for path in flat])
         ends = np.concatenate([path.values[-1:] for path in flat])
         if difficulty is not None:
-            difficulty = difficulty.repeat([len(found) for found in paths], axis=0)
+            counts = [sum(anew or p.efforts is None for p in found) for found in paths]
+            difficulty = difficulty.repeat(counts, axis=0)
         efforts, ranks = self.effort_.weighed(starts, ends, difficulty)
         made = (p.weighed(e, r) for p, e, r in zip(flat, efforts, ranks, strict=True))
-        return [[next(made) for _ in found] for found in paths]
+        with uncollected():
+            return [
+                [next(made) if anew or path.efforts is None else path for path in found]
+                for found in paths
+            ]
 
     def _scores_today(self, values: Floats, valid: Mask, pace: Pace) -> Floats:
         """(n,) what the model says of people's rows; NaN for those it can't score, or too late."""

@@ -29,6 +29,7 @@ from stepladder.methods.step.planner import Planner
 from stepladder.methods.step.reference import Reference
 from stepladder.model.goal import Goal
 from stepladder.result.path import Outcome, Path
+from stepladder.table.effort import Effort
 from stepladder.table.feature import Categorical, Change, Numeric, Ordinal
 from stepladder.table.space import Floats, Mask, Space
 
@@ -156,8 +157,8 @@ class Laid:
     """(paths,) which don't meet the goal"""
     timed_out: bool
 
-    def paths(self, goal: Goal) -> list[Path]:
-        """Each with its outcome and reason."""
+    def paths(self, goal: Goal, effort: Effort | None) -> list[Path]:
+        """Each with its outcome, its reason and, where it's known, its effort."""
         ends = np.cumsum(self.counts)
         outcomes, reasons = [Outcome.REACHED] * len(ends), ["meets the goal"] * len(ends)
         short = np.flatnonzero(self.unfinished)
@@ -165,10 +166,13 @@ class Laid:
         for path, outcome, reason in endings:
             outcomes[path], reasons[path] = outcome, reason
         parts = list(map(slice, (ends - self.counts).tolist(), ends.tolist()))
-        rows = (
+        rows = [
             [array[part] for part in parts] for array in (self.values, self.points, self.scores)
-        )
-        return list(map(Path, outcomes, reasons, *rows))
+        ]
+        if effort is None:
+            return list(map(Path, outcomes, reasons, *rows))
+        weighed = effort.weighed(self.values[ends - self.counts], self.values[ends - 1])
+        return list(map(Path, outcomes, reasons, *rows, *weighed))
 
     def _endings(self, short: Labels, ends: Labels, goal: Goal) -> tuple[list[Outcome], list[str]]:
         """How the paths ended that don't meet the goal, and why."""
@@ -227,7 +231,7 @@ class Published(Planner):
 
             laid = lay(question, reference, self.parameters, self.noise, draw, self.backend)
         with uncollected():
-            paths = laid.paths(question.scorer.goal)
+            paths = laid.paths(question.scorer.goal, question.effort)
             return Answer([paths[i : i + k] for i in range(0, len(paths), k)])
 
     def _laid(self, question: Question, reference: Reference, draw: Draw | None) -> Laid:
