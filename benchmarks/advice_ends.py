@@ -145,13 +145,13 @@ def answered(cell: Cell, file: Path) -> None:
         ends(prepared(*cell[:3]), cell.method, cell.goal).to_parquet(file)
         return
     prepared(*cell[:3])  # kept by us, so that the older code has nothing to make
-    folders = [_source(BEFORE) / "src", ROOT / "benchmarks"]
+    folders = [source(BEFORE) / "src", ROOT / "benchmarks"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
     command = [sys.executable, "-W", "ignore", __file__, *map(str, cell), str(file)]
     subprocess.run(command, env=environment, check=True)
 
 
-def _source(commit: str) -> Path:
+def source(commit: str) -> Path:
     """The tree of a commit, taken out of the repository once."""
     folder = ROOT / "build" / "before" / commit
     if not folder.exists():

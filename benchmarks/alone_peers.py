@@ -1,0 +1,2 @@
+PEERS = {}
+def beside(table, kind): return {}
