@@ -218,7 +218,7 @@ def quiet_threads() -> None:
 
 def by_code(script: str, before: bool, *given: object) -> Figures:
     """What a script prints, as JSON, run by the code before or by this one, in a new process."""
-    src = (source(BEFORE) if before else ROOT) / "src"
+    src = source(BEFORE) / "src" if before else Path(sl.__file__).parents[1]
     folders = [src, ROOT / "benchmarks"]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     environment = {**os.environ, **threads, "PYTHONPATH": os.pathsep.join(map(str, folders))}
@@ -226,11 +226,6 @@ def by_code(script: str, before: bool, *given: object) -> Figures:
     done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     found: Figures = json.loads(done.stdout.splitlines()[-1])
     return found
-
-
-def code() -> str:
-    """Which commit this process's stepladder is: that before, or "now"."""
-    return BEFORE if Path(sl.__file__).parents[2].name == BEFORE else "now"
 
 
 def keep(name: str, figures: Figures) -> None:
