@@ -165,7 +165,7 @@ def source(commit: str) -> Path:
 
 if __name__ == "__main__":
     table, kind, seed, method, goal, file = sys.argv[1:]
-    source = Path(sl.__file__).parents[2]
-    if METHODS[method].before and source.name != BEFORE:
-        sys.exit(f"{method} is answered by commit {BEFORE}, not by the code in {source}.")
+    folder = Path(sl.__file__).parents[2]
+    if METHODS[method].before and folder.name != BEFORE:
+        sys.exit(f"{method} is answered by commit {BEFORE}, not by the code in {folder}.")
     ends(prepared(table, kind, int(seed)), method, float(goal)).to_parquet(file)

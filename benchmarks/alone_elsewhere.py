@@ -14,6 +14,7 @@ import json
 import pickle
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,7 @@ class Rows:
 
 
 def nice(rows: Rows, train: pd.DataFrame, labels: Any) -> Any:
-    from nice import NICE
-
-    explainer = NICE(
+    explainer = import_module("nice").NICE(
         predict_fn=rows.predict,
         X_train=rows.array(train),
         cat_feat=rows.coded,
@@ -85,13 +84,11 @@ def nice(rows: Rows, train: pd.DataFrame, labels: Any) -> Any:
 
 
 def alibi(rows: Rows, train: pd.DataFrame, labels: Any) -> Any:
-    import tensorflow
-
-    tensorflow.compat.v1.disable_v2_behavior()
-    from alibi.explainers import CounterfactualProto
+    import_module("tensorflow").compat.v1.disable_v2_behavior()
+    proto = import_module("alibi.explainers").CounterfactualProto
 
     points = rows.array(train)
-    explainer = CounterfactualProto(
+    explainer = proto(
         rows.predict,
         shape=(1, points.shape[1]),
         beta=0.01,

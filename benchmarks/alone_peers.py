@@ -5,7 +5,7 @@
 
 DiCE is called through dice-ml itself: told which features may vary and what a yes takes. It's also
 reported as Stepladder runs it (`sl.DiCE`), which is faster. NICE and alibi don't work with today's
-NumPy and pandas, so they answer from environments of their own (`alone_elsewhere.py`), about a model
+NumPy or pandas, so they answer from environments of their own (`alone_elsewhere.py`), about a model
 that is trained there on the same rows. Both give one route.
 """
 
@@ -147,7 +147,7 @@ def by_library(case: Case, algorithm: str) -> Figures:
             stopping_threshold=GOAL,
             **settings,
         )
-        found = answer.cf_examples_list[0].final_cfs_df
+        found: pd.DataFrame | None = answer.cf_examples_list[0].final_cfs_df
         if found is None:
             return row.head(0)
         return found[row.columns].astype(task.train.dtypes)
@@ -164,7 +164,7 @@ def by_us(case: Case, algorithm: str) -> Figures:
     method = case.fit(DiCE(PATHS, algorithm, random_state=SEED))
 
     def routes(row: pd.DataFrame) -> pd.DataFrame:
-        final = method.recourse(row).final
+        final: pd.DataFrame = method.recourse(row).final
         return final.loc[final["outcome"] == "reached", list(row.columns)]
 
     return timed(case.task, routes)
@@ -220,7 +220,8 @@ def install() -> None:
         if peer.needs:
             subprocess.run([sys.executable, "-m", "venv", str(FOLDER / name)], check=True)
             pip = [str(_python(name)), "-m", "pip", "install", "--quiet", *peer.needs]
-            print(f"{name}: {'installed' if subprocess.run(pip).returncode == 0 else 'failed'}")
+            failed = subprocess.run(pip, check=False).returncode
+            print(f"{name}: {'failed' if failed else 'installed'}")
 
 
 def _python(name: str) -> Path:
@@ -250,6 +251,7 @@ def elsewhere(name: str, case: Case) -> Figures:
         [str(_python(name)), "-W", "ignore", str(script), name, str(folder)],
         env={**environment, "OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"},
         capture_output=True,
+        check=False,
         text=True,
     )
     if done.returncode:

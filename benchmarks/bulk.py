@@ -7,7 +7,7 @@
 
 Each task is answered by the commit before and by this code in turn, in new processes. Routes are
 measured by plain code that trusts nothing the library says. Everything goes to
-results/performance/bulk.json, which `python benchmarks/performance.py page` shows.
+results/performance/bulk.json, which `python benchmarks/performance.py` shows.
 """
 
 from __future__ import annotations
@@ -93,9 +93,7 @@ def jobs(table: str, kind: str, people: int) -> Figures:
         began = time.perf_counter()
         found.append(step.recourse(rows, n_jobs=count))
         seconds.append(time.perf_counter() - began)
-    one, two = (
-        [result.final, result.paths, result.changes, result.status] for result in found
-    )
+    one, two = ([result.final, result.paths, result.changes, result.status] for result in found)
     same = all(a.equals(b) for a, b in zip(one, two, strict=True))
     return {"same": same, "times": round(seconds[0] / seconds[1], 3), "people": len(rows)}
 
@@ -126,7 +124,7 @@ def _choices(
     shown = np.zeros(len(reached), dtype=bool)
     for own in reached.groupby("person").indices.values():
         kept = choices.chosen(range(len(own)), sets[own], amounts[own], levels)
-        shown[own[kept]] = True
+        shown[np.asarray(own)[kept]] = True
     return shown.tolist()
 
 
@@ -163,7 +161,6 @@ def compared(before: pd.DataFrame, now: pd.DataFrame) -> Figures:
         "harder": int(harder.sum()),
         "easier": int((times < 1 / HARDER).sum()),
         "worst": float(times.max()),
-        "worst_person": int(times.idxmax()),
     }
 
 
@@ -198,9 +195,10 @@ def _told(name: str, task: Figures) -> str:
     for code in ("before", "now"):
         one = task[code]
         text += (
-            f"\n  {code:7} {one['people']} people, {one['calls']} calls, {one['rows']:.0f} rows and "
-            f"{one['ms']:.2f} ms per person, ours {one['ours_ms']:.2f} (CPU {one['ours_cpu_ms']:.2f}); "
-            f"effort {one['first_effort']:.4f} / {one['all_effort']:.4f}, {one['routes']:.3f} routes, "
+            f"\n  {code:7} {one['people']} people, {one['calls']} calls; per person "
+            f"{one['rows']:.0f} rows, CPU {one['cpu_ms']:.2f} ms, of it ours "
+            f"{one['ours_cpu_ms']:.2f} (on the clock {one['ms']:.2f}); effort "
+            f"{one['first_effort']:.4f} / {one['all_effort']:.4f}, {one['routes']:.3f} routes, "
             f"{one['choices']:.3f} choices, {one['success']:.2%}"
         )
     return text + f"\n  {task['compared']} {task.get('jobs', '')}"
@@ -209,16 +207,16 @@ def _told(name: str, task: Figures) -> str:
 def lines(found: Figures) -> list[Line]:
     """What is aimed at, and what was measured."""
     now, before = ([task[code] for task in found.values()] for code in ("now", "before"))
-    slow = max(found, key=lambda name: found[name]["now"]["ours_ms"])
+    slow = max(found, key=lambda name: found[name]["now"]["ours_cpu_ms"])
     beside = [task["compared"] for task in found.values()]
     hardest = max(found, key=lambda name: found[name]["compared"]["worst"])
     wrong = sum(one["not_accepted"] + one["broken"] for one in now)
     told = [
         Line(
             f"Our own time at most {OURS_MS:g} ms per person",
-            all(one["ours_ms"] <= OURS_MS for one in now),
-            f"{_mean(now, 'ours_ms'):.2f} ms (before {_mean(before, 'ours_ms'):.2f}); at most "
-            f"{found[slow]['now']['ours_ms']:.2f} ({slow})",
+            all(one["ours_cpu_ms"] <= OURS_MS for one in now),
+            f"{_mean(now, 'ours_cpu_ms'):.2f} ms (before {_mean(before, 'ours_cpu_ms'):.2f}); at "
+            f"most {found[slow]['now']['ours_cpu_ms']:.2f} ({slow})",
         ),
         Line(
             f"At most {ROWS:,} rows asked per person, mean over tasks",
@@ -273,7 +271,8 @@ def main() -> None:
         print(json.dumps(answered(table, kind, given.people, Path(file))))
         return
     if given.what == "jobs":
-        print(json.dumps(jobs(*given.task, given.people)))
+        table, kind = given.task
+        print(json.dumps(jobs(table, kind, given.people)))
         return
     if given.what == "run":
         run(given.only, given.people)

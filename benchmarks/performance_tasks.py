@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ class Case:
     space: sl.Space | None = None
     """what the given model's points are encoded by"""
 
-    def fitted(self) -> sl.StEP:
+    def fitted(self) -> Any:
         return self.fit(sl.StEP(paths=PATHS, random_state=SEED))
 
     def fit(self, method: Any) -> Any:
@@ -110,16 +111,14 @@ def _prepare(table: str, kind: str) -> tuple[Any, ...]:
     return train, labels, model, others[refused].head(PEOPLE).reset_index(drop=True)
 
 
-def _trained(
-    data: datasets.Dataset, rows: Any, train: pd.DataFrame, kind: str
-) -> tuple[Any, Any]:
+def _trained(data: datasets.Dataset, rows: Any, train: pd.DataFrame, kind: str) -> tuple[Any, Any]:
     """A model to keep, and one of raw rows that says the same."""
     labels = data.labels[rows]
     if kind in MODELS:
         model = untrained(data.schema, kind, SEED).fit(train, labels)
         return model, model
     if kind == "onnx":
-        import skl2onnx
+        skl2onnx: Any = import_module("skl2onnx")
 
         model = untrained(data.schema, "network", SEED).fit(train, labels)
         options = {id(model): {"zipmap": False}}
