@@ -12,7 +12,7 @@ export STEPLADDER_DATA := $(abspath $(STEPLADDER_DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-privacy bench-rules bench-advice \
+.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-alone bench-bulk bench-growth bench-privacy bench-rules bench-advice \
   audit-privacy mutants docs pictures dist clean clean-env
 
 help: ## list the targets
@@ -62,6 +62,19 @@ format: $(STAMP) ## rewrite the code in the house format
 
 bench-speed: $(STAMP) ## time the published method against a plain loop
 	$(BIN)/python benchmarks/speed.py
+
+bench-alone: $(STAMP) ## one person alone, beside the commit before and other libraries: about twenty minutes
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/alone.py run; missed=$$?; \
+	  $(BIN)/python benchmarks/performance.py && exit $$missed
+
+bench-bulk: $(STAMP) ## a thousand people at once, beside the commit before: about ten minutes
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bulk.py run; missed=$$?; \
+	  $(BIN)/python benchmarks/performance.py && exit $$missed
+
+bench-growth: $(STAMP) ## up to a million people and reference rows, and what more would cost: an hour, resumable
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/growth.py run; missed=$$?; \
+	  $(BIN)/python benchmarks/cost_model.py; \
+	  $(BIN)/python benchmarks/performance.py && exit $$missed
 
 bench: $(STAMP) ## every table of the paper in small: a few minutes, ends with the comparison
 	$(BIN)/stepladder bench run small --out build/bench/small

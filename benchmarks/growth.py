@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import resource
 import shutil
 import sys
@@ -175,7 +176,8 @@ def measured(run: Run) -> Figures:
     case = with_reference(case, run.reference)
     step = case.fit(make(paths=PATHS, clusterer=KMeans(n_init=1), random_state=SEED))
     fit, after_fit = time.process_time() - cpu, peak()
-    positives = int(step.counts_["positives"])
+    learned = {name: part for name, part in vars(step).items() if name != "scorer_"}
+    method_bytes = len(pickle.dumps(learned))  # the model is timed, which can't be pickled
     step.recourse(case.task.people.head(2))
     del case
     answers, file = FOLDER / f"answers-{run.name}", people_file(run.kind, run.people)
@@ -191,7 +193,7 @@ def measured(run: Run) -> Figures:
     shutil.rmtree(answers)
     return {
         **run._asdict(),
-        "positives": positives,
+        "positives": int(step.counts_["positives"]),
         "columns": int(step.space_.width),
         "seconds": round(wall, 3),
         "cpu": round(cpu, 3),
@@ -200,6 +202,7 @@ def measured(run: Run) -> Figures:
         "rows": clock.rows,
         "fit_cpu": round(fit, 3),
         "fit_peak": after_fit,
+        "method_bytes": method_bytes,
         "peak": held,
         "resumed_cpu": round(again, 3),
         "bytes_in": file.stat().st_size,
