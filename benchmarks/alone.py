@@ -123,7 +123,8 @@ def _told(name: str, task: Figures) -> str:
     for peer, one in task.get("peers", {}).items():
         answer = one.get("why_not") or (
             f"CPU {one['cpu_ms']:.0f} ms (on the clock {one['ms']:.0f}), {one['routes']:.2f} "
-            f"routes, {one['valid']:.0%} of them valid, {one['broken']:.0%} break a rule"
+            f"routes, {one['valid']:.0%} of them valid, {one['broken']:.0%} break a rule, "
+            f"{one.get('late', 0)} of {one['people']} people unanswered in time"
         )
         text += f"\n  {PEERS[peer].label}: {answer}"
     return text

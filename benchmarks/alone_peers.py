@@ -15,6 +15,7 @@ import io
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -46,6 +47,9 @@ from stepladder.methods.dice import DiCE
 
 PEOPLE = 8
 """How many people each library is asked about; a slow one fewer."""
+LIMIT = 10.0
+"""Seconds after which an answer isn't waited for any more: DiCE may look for hours where there's
+little to find."""
 FOLDER = BUILD / "peers"
 
 
@@ -172,7 +176,7 @@ def by_us(case: Case, algorithm: str) -> Figures:
 
 def timed(task: Task, routes: Callable[[pd.DataFrame], pd.DataFrame]) -> Figures:
     """Ask about people one by one; what it took, and how many of the routes are any good."""
-    seconds, found = [], []
+    seconds, found, late = [], [], 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for person in range(PEOPLE):
@@ -180,14 +184,35 @@ def timed(task: Task, routes: Callable[[pd.DataFrame], pd.DataFrame]) -> Figures
             began = time.perf_counter(), time.process_time()
             with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
                 try:
-                    rows = routes(row)
+                    rows = in_time(lambda row=row: routes(row))  # type: ignore[misc]
+                except TooLateError:
+                    rows, late = row.head(0), late + 1
                 except Exception as error:  # noqa: BLE001  # it then has no route for this person
                     if type(error).__name__ != "UserConfigValidationException":
                         return {"why_not": f"{type(error).__name__}: {error}"[:200]}
                     rows = row.head(0)
             seconds.append((time.perf_counter() - began[0], time.process_time() - began[1]))
             found.append(rows.set_axis([person] * len(rows)))
-    return {**_times(seconds), **judged(task, pd.concat(found), PEOPLE)}
+    return {**_times(seconds), "late": late, **judged(task, pd.concat(found), PEOPLE)}
+
+
+class TooLateError(BaseException):
+    """An answer isn't there in time; nothing that catches errors catches it."""
+
+
+def in_time(answer: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+    """An answer, unless it takes more CPU time than `LIMIT`."""
+
+    def give_up(*_: object) -> None:
+        raise TooLateError
+
+    usual = signal.signal(signal.SIGPROF, give_up)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    try:
+        return answer()
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, usual)
 
 
 def _times(seconds: list[tuple[float, float]]) -> Figures:

@@ -88,14 +88,11 @@ class Limit:
 
 
 def size(count: float) -> str:
-    """Bytes as people read them.
-
-    >>> size(3.2e9), size(512), size(1.5e15)
-    ('3.2 GB', '512 B', '1.5 PB')
-    """
+    """Bytes as people read them."""
     for unit, bytes_ in (("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= bytes_:
-            return f"{count / bytes_:.2g} {unit}"
+            amount = count / bytes_
+            return f"{amount:.0f} {unit}" if amount >= 10 else f"{amount:.2g} {unit}"
     return f"{count:.0f} B"
 
 

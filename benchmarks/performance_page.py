@@ -54,11 +54,7 @@ def _aims(aims: Sequence[Line]) -> Table:
 
 
 def told(text: str) -> str:
-    """A line with the names of tasks as people write them.
-
-    >>> told("at most 3 (adult-encoded-network)")
-    'at most 3 (Adult, torch network, of points)'
-    """
+    """A line with the names of tasks as people write them."""
     for name in sorted(_tasks(), key=len, reverse=True):
         text = text.replace(name, ", ".join(_heads(name)))
     return text
@@ -133,6 +129,9 @@ def _peers(found: Found) -> Table:
         rates = [
             one["cpu_ms"] / found["alone"][name]["now"]["cpu_ms"] for name, one in answered.items()
         ]
+        late, people = (
+            sum(one.get(of, 0) for one in answered.values()) for of in ("late", "people")
+        )
         mean = pd.DataFrame(answered).T[["cpu_ms", "routes", "valid", "broken"]].mean()
         rows.append(
             Row(
@@ -143,16 +142,16 @@ def _peers(found: Found) -> Table:
                     rounded(mean["routes"], 1),
                     percent(mean["valid"]),
                     percent(mean["broken"]),
-                    f"{len(answered)} of {len(asked)} tasks",
+                    f"{people - late} of {people}",
                 ),
             )
         )
     ours = pd.DataFrame([task["now"] for task in found["alone"].values() if "peers" in task])
     if len(ours):
         own = _words(exact(round(ours["cpu_ms"].mean())), "1", rounded(ours["routes"].mean(), 1))
-        last = _words("100%", "0%", f"{len(ours)} of {len(ours)} tasks")
+        last = _words("100%", "0%", f"{int(ours['people'].sum())} of {int(ours['people'].sum())}")
         rows.insert(0, Row(("Stepladder",), (*own, *last)))
-    columns = ("ms", "Times ours", "Routes", "Valid", "Break a rule", "Answered")
+    columns = ("ms", "Times ours", "Routes", "Valid", "Break a rule", "Answered in 10 s")
     return _table("peers", ("Library",), columns, rows)
 
 
@@ -233,18 +232,14 @@ def _constants(found: Found) -> Table:
     """What each term costs, in microseconds; an operation in picoseconds."""
     rows = []
     for method, constants in found["cost_model"].get("constants", {}).items():
-        cells = [_small(seconds) for seconds in constants.values()]
+        cells = [small(seconds) for seconds in constants.values()]
         rows.append(Row((METHODS[method],), _words(*cells)))
     first: Mapping[str, Any] = next(iter(found["cost_model"].get("constants", {}).values()), {})
     return _table("constants", ("Method",), [f"A {term}" for term in first], rows)
 
 
-def _small(seconds: float) -> str:
-    """Seconds in a unit in which they can be read.
-
-    >>> _small(0.25), _small(3.2e-4), _small(2e-11), _small(0)
-    ('250 ms', '320 µs', '20 ps', '0')
-    """
+def small(seconds: float) -> str:
+    """Seconds in a unit in which they can be read."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9), ("ps", 1e-12)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import alone
+import alone_peers
 import bulk
+import cost_ahead
 import cost_model
 import growth
 import numpy as np
@@ -46,6 +50,22 @@ def test_a_scorer_asks_a_torch_model_under_the_clock():
 
     Scorer(sl.encoded(network), space, sl.Goal()).score(space.read(frame))
     assert (clock.calls, clock.rows) == (1, 4)
+
+
+# ---- peers --------------------------------------------------------------------------------------
+
+
+def test_an_answer_that_takes_too_long_is_given_up(monkeypatch):
+    def never() -> pd.DataFrame:
+        while True:
+            with suppress(Exception):  # as a library may
+                sum(range(1000))
+
+    monkeypatch.setattr(alone_peers, "LIMIT", 0.05)
+    with pytest.raises(alone_peers.TooLateError):
+        alone_peers.in_time(never)
+    there = pd.DataFrame({"x": [1]})
+    assert alone_peers.in_time(lambda: there) is there
 
 
 # ---- what routes are worth ----------------------------------------------------------------------
@@ -203,6 +223,35 @@ def test_the_pilot_is_the_run_most_like_it():
     assert [chosen.tau] == like
 
 
+# ---- past these machines ------------------------------------------------------------------------
+
+
+def test_what_is_ahead_follows_from_the_constants_and_what_rows_weigh():
+    runs = made_runs("published")
+    for run in runs.values():
+        run |= {
+            "method_bytes": 5000 + 1000 * run["reference"],
+            "fit_peak": 10**8 + 2000 * run["reference"],
+            "fit_cpu": 1e-5 * run["reference"],
+            "resumed_cpu": 2e-6 * run["people"],
+            "bytes_out": 4000 * run["people"],
+        }
+    constants = dict(zip(cost_model.TERMS, TRUE["published"], strict=True))
+    given = {"growth": runs, "cost_model": {"constants": {"published": constants}}}
+    own = cost_ahead.measured(given, "published")
+    assert own == cost_ahead.Measured(2e-6, 4000, 2000, 1000, pytest.approx(1e-5))
+    *_, last = cost_ahead.plans(given)
+    assert (last.people, last.reference, last.memory, last.results) == (1e8, 1e9, 1e12, 4e11)
+    model, pilot = cost_ahead.cost_of(given, "published")
+    assert last.seconds == pytest.approx(model.seconds(1e8, 1e9, pilot) + 1e4)
+    day = cost_ahead.CORES * cost_ahead.EFFICIENCY * cost_ahead.DAY
+    assert last.machines - 1 < last.seconds / day <= last.machines
+    assert last.cells()[2:] == ("1 TB in shards", "400 GB")
+    first = cost_ahead.limits(given)[0]
+    assert first.rate == "1,000 bytes per reference row"
+    assert "from 2.1e+06 rows on" in first.breaks  # 128 GiB over 64 workers
+
+
 # ---- the page -----------------------------------------------------------------------------------
 
 
@@ -211,6 +260,18 @@ def test_the_page_has_what_was_measured():
     measured = performance.measured()
     made = performance_page.filled(text, measured, performance.lines(measured))
     assert made == text, "python benchmarks/performance.py writes it"
+
+
+def test_numbers_and_names_are_written_as_people_read_them():
+    assert [cost_ahead.size(count) for count in (3.2e9, 512, 1.5e15)] == [
+        "3.2 GB",
+        "512 B",
+        "1.5 PB",
+    ]
+    small = [performance_page.small(seconds) for seconds in (0.25, 3.2e-4, 2e-11, 0)]
+    assert small == ["250 ms", "320 µs", "20 ps", "0"]
+    told = performance_page.told("at most 3 (adult-encoded-network)")
+    assert told == "at most 3 (Adult, torch network, of points)"
 
 
 def test_lines_say_what_is_missed():
