@@ -13,6 +13,7 @@ from typing import Any
 
 from cost_model import PER_PAIR, CostModel, Pilot
 from growth import FEW, USUAL
+from performance_others import pairs_per_second
 
 from stepladder.numbers import exact
 
@@ -24,7 +25,7 @@ HALF = 0.5
 """The share of a machine's memory that reference rows may fill."""
 DAY = 86_400.0
 GPU_PAIRS = 65_536 * 1_048_576 / 0.055
-"""Pairs of 32 columns per second that one H200 is aimed to compare."""
+"""Pairs of 32 columns per second that one H200 is aimed to compare, where none was measured."""
 
 ASKED = [
     ("default", 1e8, USUAL),
@@ -164,7 +165,7 @@ def limits(found: Found) -> list[Limit]:
     send = own.held * 1e6 * CORES / NETWORK
     pairs = pilot.rows * pilot.positives / 3
     operations = PER_PAIR * pilot.columns * pairs * 1e9 * 1e8
-    gpu_days = pairs * 1e9 * 1e8 / GPU_PAIRS / DAY
+    gpu_days = pairs * 1e9 * 1e8 / (pairs_per_second(found.get("gpu", {})) or GPU_PAIRS) / DAY
     return [
         Limit(
             "A copy of the reference rows in every worker process",
@@ -195,7 +196,6 @@ def limits(found: Found) -> list[Limit]:
             "Comparing everybody with every reference row",
             f"{PER_PAIR * pilot.columns} operations per pair",
             f"10⁸ people and 10⁹ rows are {operations:.0e} operations: {gpu_days:,.0f} days of one "
-            "H200 at the rate that is aimed at, so clusters of the reference rows have to stand "
-            "for them first",
+            "H200, so rows that stand for many others have to be picked first",
         ),
     ]

@@ -20,7 +20,7 @@ from stepladder.view import plots
 from stepladder.view.plots.style import GRID, Marks, beside, headed, kind, marked, panel, quantity
 
 Chart = Any
-Found = Mapping[str, Figures]
+Found = Mapping[str, Any]
 
 TAKE_ARRAYS = {
     "encoded-logistic": "logistic regression, of points",

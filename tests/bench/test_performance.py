@@ -13,6 +13,7 @@ import growth
 import numpy as np
 import pandas as pd
 import performance
+import performance_others
 import performance_page
 import pytest
 from advice_tasks import Task, schema_of
@@ -283,3 +284,23 @@ def test_lines_say_what_is_missed():
             {"adult-forest": {"now": one, "peers": peers}, "adult-onnx": {"now": one}}
         )
         assert [line.met for line in told] == [met] * 4
+
+
+def test_lines_of_the_other_benchmarks_are_told():
+    cluster = {"speed": {"times_faster": 1.8, "people": 4000, "kept": True}}
+    (line,) = performance_others.cluster(cluster)
+    assert (line.met, line.number) == (True, "1.80 times (4,000 people)")
+    shape = {"threads": 1, "columns": 24, "people": 1000, "positives": 2000, "dtype": "float64"}
+    figures = [
+        {**shape, "by": "NumPy tiles", "of_matmul": 0.49},
+        {**shape, "by": "NumPy tiles", "of_matmul": 0.6},
+        {**shape, "by": "another", "of_matmul": 0.1},
+    ]
+    (line,) = performance_others.kernel(figures)
+    assert (line.met, line.number) == (False, "at least 49% (24 columns, 1,000 × 2,000)")
+    one = {"points": 10, "positives": 20, "milliseconds": 50.0, "error": 2e-6}
+    gpu = {"kernel": {"32": {**one, "plain_torch_milliseconds": 1000.0}}}
+    (line,) = performance_others.gpu(gpu)
+    assert line.met
+    assert performance_others.pairs_per_second(gpu) == pytest.approx(4000)
+    assert performance_others.pairs_per_second({}) is None
