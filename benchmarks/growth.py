@@ -143,21 +143,29 @@ def people_file(kind: str, count: int) -> Path:
     return file
 
 
+def reference_file(kind: str, count: int) -> Path:
+    """A Parquet file of reference rows, drawn from the task's own with their labels; made once."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    file, task = FOLDER / f"reference-{kind}-{count}.parquet", prepared(TABLE, kind).task
+    if not file.exists():
+        picked = np.random.default_rng((SEED, count)).integers(0, len(task.train), count)
+        parts = [
+            drawn(task.train.iloc[own], task.schema, len(own), (SEED, count, label)).assign(
+                label=label
+            )
+            for label, own in ((label, picked[task.labels[picked] == label]) for label in (0, 1))
+        ]
+        with replacing(file) as unfinished:
+            pd.concat(parts, ignore_index=True).to_parquet(unfinished, index=False)
+    return file
+
+
 def with_reference(case: Case, count: int) -> Case:
-    """The case with so many reference rows, drawn from its own; their labels come along."""
-    task, random = case.task, np.random.default_rng((SEED, count))
-    labelled = task.train.assign(label=task.labels)
-    names, which = list(task.train.columns), random.integers(0, len(labelled), count)
-    chosen = labelled.iloc[which]
-    rows = [
-        drawn(part, task.schema, len(part), (SEED, count, label))
-        for label, part in (
-            (label, chosen.loc[chosen["label"] == label, names]) for label in (0, 1)
-        )
-    ]
-    labels = np.repeat([0, 1], [len(part) for part in rows])
-    train = pd.concat(rows, ignore_index=True)
-    made = Task(task.table, task.kind, task.seed, train, labels, task.model, task.people)
+    """The case with the reference rows of a file."""
+    task = case.task
+    rows = pd.read_parquet(reference_file(task.kind, count))
+    labels = rows.pop("label").to_numpy()
+    made = Task(task.table, task.kind, task.seed, rows, labels, task.model, task.people)
     return Case(made, case.given, case.space)
 
 
@@ -165,15 +173,15 @@ def with_reference(case: Case, count: int) -> Case:
 
 
 def measured(run: Run) -> Figures:
-    """One run in this process; the file of people is there."""
+    """One run in this process; the files of people and reference rows are there."""
     from sklearn.cluster import KMeans
 
     case, clock = prepared(TABLE, run.kind), Clock()
     clock.attach(case.given)
     quiet_threads()
     make: Callable[..., Any] = sl.StEP if run.method == "default" else sl.StEP.published
-    cpu = time.process_time()
     case = with_reference(case, run.reference)
+    cpu = time.process_time()
     step = case.fit(make(paths=PATHS, clusterer=KMeans(n_init=1), random_state=SEED))
     fit, after_fit = time.process_time() - cpu, peak()
     learned = {name: part for name, part in vars(step).items() if name != "scorer_"}
@@ -226,6 +234,7 @@ def run_all(pattern: str, most: int, again: bool) -> None:
         if run.people > most or not fnmatch(run.name, pattern) or (run.name in found and not again):
             continue
         people_file(run.kind, run.people)  # made here, so that the run's memory is its own
+        reference_file(run.kind, run.reference)
         found[run.name] = by_code("growth.py", False, "one", run.name)
         keep("growth", found)
         print(_told(found[run.name]), flush=True)
