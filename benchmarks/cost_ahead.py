@@ -14,6 +14,7 @@ from typing import Any
 from cost_model import PER_PAIR, CostModel, Pilot
 from growth import FEW, USUAL
 from performance_others import pairs_per_second
+from performance_tasks import PATHS
 
 from stepladder.numbers import exact
 
@@ -27,6 +28,7 @@ DAY = 86_400.0
 GPU_PAIRS = 65_536 * 1_048_576 / 0.055
 """Pairs of 32 columns per second that one H200 is aimed to compare, where none was measured."""
 
+METHODS = ("published", "default")
 ASKED = [
     ("default", 1e8, USUAL),
     ("published", 1e8, USUAL),
@@ -35,7 +37,7 @@ ASKED = [
     ("published", 1e6, 1e9),
     ("published", 1e8, 1e9),
 ]
-COLUMNS = ("Core-hours", "Machines for a day", "Reference rows", "Results")
+COLUMNS = ("Core-hours", "Machines for a day", "Memory", "Results")
 
 Found = Mapping[str, Any]
 
@@ -83,6 +85,8 @@ class Plan:
 class Limit:
     """Something that stops growing before the rest."""
 
+    more: str
+    """of what"""
     what: str
     rate: str
     breaks: str
@@ -95,6 +99,14 @@ def size(count: float) -> str:
             amount = count / bytes_
             return f"{amount:.0f} {unit}" if amount >= 10 else f"{amount:.2g} {unit}"
     return f"{count:.0f} B"
+
+
+def tens(count: float) -> str:
+    """A large number, as a power of ten."""
+    power = math.floor(math.log10(count))
+    front = round(count / 10**power)
+    raised = str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{raised}" if front == 1 else f"{front}·10{raised}"
 
 
 def runs(found: Found, method: str, by: str) -> list[Any]:
@@ -153,49 +165,67 @@ def plans(found: Found) -> list[Plan]:
 
 
 def limits(found: Found) -> list[Limit]:
-    """What breaks, the first of it first, by how far it is."""
-    cost, own = cost_of(found, "published"), measured(found, "published")
-    if cost is None or own is None:
+    """What breaks, with more people and with more reference rows, the first of it first."""
+    known = {method: (cost_of(found, method), measured(found, method)) for method in METHODS}
+    there = {m: (*cost, own) for m, (cost, own) in known.items() if cost is not None and own}
+    if "published" not in there:
         return []
-    model, pilot = cost
-    each = model.seconds(1e6, USUAL, pilot) / 1e6
-    busy = each / own.read / CORES if own.read else math.inf
-    wire = each * NETWORK / own.bytes_out / CORES
-    copied, rows = HALF * MEMORY / CORES / own.held, HALF * MEMORY / own.memory
-    send = own.held * 1e6 * CORES / NETWORK
-    pairs = pilot.rows * pilot.positives / 3
-    operations = PER_PAIR * pilot.columns * pairs * 1e9 * 1e8
-    gpu_days = pairs * 1e9 * 1e8 / (pairs_per_second(found.get("gpu", {})) or GPU_PAIRS) / DAY
+    return [*_with_people(there), *_with_rows(*there["published"][1:], found)]
+
+
+def _with_people(there: Mapping[str, tuple[CostModel, Pilot, Measured]]) -> list[Limit]:
+    """What a single process does for all workers: it fills up at so many machines."""
+    rates, ends, busy = [], [], []
+    for method, (model, pilot, own) in there.items():
+        each = model.seconds(1e6, USUAL, pilot) / 1e6 / CORES / EFFICIENCY
+        rates.append(f"{own.bytes_out:,.0f} ({method})")
+        ends.append(f"{each * NETWORK / own.bytes_out:,.0f} ({method})")
+        busy.append(f"{each / own.read:,.0f} ({method})")
+    read = max(own.read for *_, own in there.values())
     return [
         Limit(
-            "A copy of the reference rows in every worker process",
-            f"{own.held:,.0f} bytes per reference row",
-            f"from {copied:.1e} rows on, {CORES} of them fill half of a machine's "
-            f"{MEMORY / 2**30:.0f} GiB (10⁶ rows take {send:.0f} s to send to one machine): fewer "
-            "workers, or shards, from there",
+            "people",
+            "The network of the one process that writes the results",
+            f"bytes per person: {', '.join(rates)}",
+            f"at {USUAL:,} reference rows, as many machines fill it: {', '.join(ends)}; then each "
+            "worker has to write its own parts",
         ),
         Limit(
-            "`fit` of all reference rows in one process",
-            f"{own.memory:,.0f} bytes and {1e6 * own.fit:.1f} µs per reference row",
-            f"from {rows:.1e} rows on they fill half of a machine, which takes "
-            f"{own.fit * rows / 3600:.1f} hours: only shards go further",
-        ),
-        Limit(
-            "The network of the process that writes the results",
-            f"{own.bytes_out:,.0f} bytes per person",
-            f"more than {max(1, int(wire))} machines of {CORES} cores (published, {USUAL:,} "
-            "reference rows) only wait for it",
-        ),
-        Limit(
+            "people",
             "The one process that hands out people",
-            f"{1e6 * own.read:.1f} µs per person",
-            f"more than {max(1, int(busy))} machines are idle; 10⁸ people take it "
-            f"{own.read * 1e8 / 3600:.1f} hours",
+            f"{1e6 * read:.1f} µs per person",
+            f"as many machines keep it busy: {', '.join(busy)}; 10⁸ people take it "
+            f"{read * 1e8 / 60:.0f} minutes",
+        ),
+    ]
+
+
+def _with_rows(pilot: Pilot, own: Measured, found: Found) -> list[Limit]:
+    """What reference rows fill, and how many pairs there are."""
+    copied, rows = HALF * MEMORY / CORES / own.held, HALF * MEMORY / own.memory
+    send = own.held * 1e6 * CORES / NETWORK
+    pairs = pilot.rows * pilot.positives / PATHS * 1e17
+    days = pairs / (pairs_per_second(found.get("gpu", {})) or GPU_PAIRS) / DAY
+    return [
+        Limit(
+            "reference rows",
+            "A copy of them in every worker process",
+            f"{own.held:,.0f} bytes per row",
+            f"from {tens(copied)} rows on, {CORES} copies fill half of a machine (10⁶ rows take "
+            f"{send:.0f} s to send to it): fewer workers, or shards, from there",
         ),
         Limit(
-            "Comparing everybody with every reference row",
+            "reference rows",
+            "Learning from all of them in one process",
+            f"{own.memory:,.0f} bytes and {1e6 * own.fit:.1f} µs per row",
+            f"{tens(rows)} rows fill half of a machine, in {own.fit * rows / 60:.0f} minutes: only "
+            "shards go further",
+        ),
+        Limit(
+            "both",
+            "Comparing everybody with every reference row at every step",
             f"{PER_PAIR * pilot.columns} operations per pair",
-            f"10⁸ people and 10⁹ rows are {operations:.0e} operations: {gpu_days:,.0f} days of one "
-            "H200, so rows that stand for many others have to be picked first",
+            f"10⁸ people and 10⁹ rows are {tens(PER_PAIR * pilot.columns * pairs)} operations: "
+            f"{days:,.0f} days of one H200",
         ),
     ]

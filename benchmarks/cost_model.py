@@ -9,8 +9,8 @@ A method's CPU seconds are taken to be
 
 with `rows` asked of the model in so many `calls`, τ the model's own time for one of them, and
 operations 4 · columns for every pair of a point and a positive that is compared. The constants are
-fitted to runs of up to 10⁵ people and 10⁵ reference rows, each counting by its relative error; how
-many rows a person takes, in how many calls, and τ come from a small run with the same model.
+fitted to runs of up to 10⁵ people and 3·10⁵ reference rows, each counting by its relative error;
+how many rows a person takes, in how many calls, and τ come from a small run with the same model.
 What is found goes to results/performance/cost_model.json.
 """
 

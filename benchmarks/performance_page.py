@@ -98,17 +98,22 @@ def _alone(found: Found) -> Table:
             Row(
                 _heads(name),
                 _words(
+                    exact(now["people"]),
                     _pair(before.get("calls"), now["calls"]),
                     _pair(before.get("rows"), now["rows"]),
                     _pair(before.get("cpu_ms"), now["cpu_ms"], 1),
                     _pair(before.get("model_cpu_ms"), now["model_cpu_ms"], 1),
                     _pair(before.get("ours_cpu_ms"), now["ours_cpu_ms"], 1),
-                    _pair(before.get("first_cpu_ms"), now["first_cpu_ms"], 1),
                     _pair(before.get("ms"), now["ms"], 1),
+                    rounded(now["first_cpu_ms"], 1),
+                    rounded(now["again_cpu_ms"], 1),
                 ),
             )
         )
-    columns = ("Calls", "Rows asked", "ms", "The model's", "Ours", "The first", "On the clock")
+    columns = (
+        *("People", "Calls", "Rows asked", "ms", "The model's", "Ours", "On the clock"),
+        *("The first", "The same again"),
+    )
     return _table("alone", ("Table", "Model"), columns, rows)
 
 
@@ -200,7 +205,7 @@ def _growth(found: Found) -> Table:
         rows.append(Row(heads, cells))
     columns = (
         *("People", "Reference rows", "Seconds", "ms per person", "Rows asked per person"),
-        *("Peak GiB", "`fit`, s"),
+        *("Peak GiB", "Learning, s"),
     )
     return _table("growth", ("Method", "Model"), columns, rows)
 
@@ -235,7 +240,7 @@ def _constants(found: Found) -> Table:
         cells = [small(seconds) for seconds in constants.values()]
         rows.append(Row((METHODS[method],), _words(*cells)))
     first: Mapping[str, Any] = next(iter(found["cost_model"].get("constants", {}).values()), {})
-    return _table("constants", ("Method",), [f"A {term}" for term in first], rows)
+    return _table("constants", ("Method",), [term.capitalize() for term in first], rows)
 
 
 def small(seconds: float) -> str:
@@ -249,24 +254,21 @@ def small(seconds: float) -> str:
 def _ahead(found: Found) -> Table:
     rows = [
         Row(
-            (
-                plan.method,
-                f"{plan.people:.0e}".replace("e+0", "e"),
-                f"{plan.reference:.0e}".replace("e+0", "e"),
-            ),
+            (plan.method, cost_ahead.tens(plan.people), cost_ahead.tens(plan.reference)),
             _words(*plan.cells()),
         )
         for plan in cost_ahead.plans(found)
     ]
-    heads = ("Method", "People", "Reference")
+    heads = ("Method", "People", "Reference rows")
     return _table("ahead", heads, cost_ahead.COLUMNS, rows)
 
 
 def _breaks(found: Found) -> Table:
     rows = [
-        Row((limit.what,), _words(limit.rate, limit.breaks)) for limit in cost_ahead.limits(found)
+        Row((limit.more, limit.what), _words(limit.rate, limit.breaks))
+        for limit in cost_ahead.limits(found)
     ]
-    return _table("breaks", ("What",), ("Measured", "So it ends"), rows, left=True)
+    return _table("breaks", ("More", "What"), ("Measured", "So it ends"), rows, left=True)
 
 
 MADE: dict[str, Callable[[Found], Table]] = {
@@ -384,6 +386,6 @@ def _panel(frame: pd.DataFrame, by: str, words: str, column: str, title: str) ->
         if column == "cpu"
         else quantity(column, title=title, scale={"domainMin": 0}, axis=GRID),
     }
-    line = marked(frame, "line", {**axes, **marks.lines()})
-    points = marked(frame, "point", {**axes, **marks.points()}, filled=True, size=60)
-    return panel([line, points], f"{title} by {words.lower()}", WIDTH / 2 - 90, 220)
+    channels = {**axes, **marks.lines(), "color": marks.points()["color"]}
+    line = marked(frame, "line", channels, point={"filled": True, "size": 60})
+    return panel([line], f"{title} by {words.lower()}", WIDTH / 2 - 90, 220)

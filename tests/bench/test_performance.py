@@ -248,9 +248,11 @@ def test_what_is_ahead_follows_from_the_constants_and_what_rows_weigh():
     day = cost_ahead.CORES * cost_ahead.EFFICIENCY * cost_ahead.DAY
     assert last.machines - 1 < last.seconds / day <= last.machines
     assert last.cells()[2:] == ("1 TB in shards", "400 GB")
-    first = cost_ahead.limits(given)[0]
-    assert first.rate == "1,000 bytes per reference row"
-    assert "from 2.1e+06 rows on" in first.breaks  # 128 GiB over 64 workers
+    told = {limit.what: limit for limit in cost_ahead.limits(given)}
+    copies = told["A copy of them in every worker process"]
+    assert copies.rate == "1,000 bytes per row"
+    assert "from 2·10⁶ rows on" in copies.breaks  # 128 GiB over 64 workers
+    assert "7·10⁷ rows" in told["Learning from all of them in one process"].breaks
 
 
 # ---- the page -----------------------------------------------------------------------------------
@@ -269,6 +271,7 @@ def test_numbers_and_names_are_written_as_people_read_them():
         "512 B",
         "1.5 PB",
     ]
+    assert [cost_ahead.tens(count) for count in (1e8, 6000, 4.2e19)] == ["10⁸", "6·10³", "4·10¹⁹"]
     small = [performance_page.small(seconds) for seconds in (0.25, 3.2e-4, 2e-11, 0)]
     assert small == ["250 ms", "320 µs", "20 ps", "0"]
     told = performance_page.told("at most 3 (adult-encoded-network)")
