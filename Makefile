@@ -12,7 +12,7 @@ export STEPLADDER_DATA := $(abspath $(STEPLADDER_DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-kernel bench-privacy bench-rules bench-advice bench-cluster bench-gpu \
+.PHONY: help env demo browser test freeze check format bench bench-paper bench-page bench-speed bench-kernel bench-privacy bench-rules bench-advice bench-cluster bench-gpu bench-alone bench-bulk bench-growth \
   audit-privacy mutants docs pictures dist clean clean-env
 
 help: ## list the targets
@@ -72,6 +72,19 @@ bench-cluster: $(STAMP) ## two workers beside one, one killed, and a reference s
 
 bench-gpu: $(STAMP) ## time equation 1 and the published method on an NVIDIA GPU, and hold them against float64
 	$(BIN)/python benchmarks/gpu.py
+
+bench-alone: $(STAMP) ## one person alone, beside the commit before and other libraries: about twenty minutes
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/alone.py run; missed=$$?; \
+	  $(BIN)/python benchmarks/performance.py && exit $$missed
+
+bench-bulk: $(STAMP) ## a thousand people at once, beside the commit before: about ten minutes
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bulk.py run; missed=$$?; \
+	  $(BIN)/python benchmarks/performance.py && exit $$missed
+
+bench-growth: $(STAMP) ## up to a million people and reference rows, and what more would cost: an hour, resumable
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/growth.py run; missed=$$?; \
+	  $(BIN)/python benchmarks/cost_model.py; \
+	  $(BIN)/python benchmarks/performance.py && exit $$missed
 
 bench: $(STAMP) ## every table of the paper in small: a few minutes, ends with the comparison
 	$(BIN)/stepladder bench run small --out build/bench/small

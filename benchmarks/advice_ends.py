@@ -145,13 +145,13 @@ def answered(cell: Cell, file: Path) -> None:
         ends(prepared(*cell[:3]), cell.method, cell.goal).to_parquet(file)
         return
     prepared(*cell[:3])  # kept by us, so that the older code has nothing to make
-    folders = [_source(BEFORE) / "src", ROOT / "benchmarks"]
+    folders = [source(BEFORE) / "src", ROOT / "benchmarks"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
     command = [sys.executable, "-W", "ignore", __file__, *map(str, cell), str(file)]
     subprocess.run(command, env=environment, check=True)
 
 
-def _source(commit: str) -> Path:
+def source(commit: str) -> Path:
     """The tree of a commit, taken out of the repository once."""
     folder = ROOT / "build" / "before" / commit
     if not folder.exists():
@@ -165,7 +165,7 @@ def _source(commit: str) -> Path:
 
 if __name__ == "__main__":
     table, kind, seed, method, goal, file = sys.argv[1:]
-    source = Path(sl.__file__).parents[2]
-    if METHODS[method].before and source.name != BEFORE:
-        sys.exit(f"{method} is answered by commit {BEFORE}, not by the code in {source}.")
+    folder = Path(sl.__file__).parents[2]
+    if METHODS[method].before and folder.name != BEFORE:
+        sys.exit(f"{method} is answered by commit {BEFORE}, not by the code in {folder}.")
     ends(prepared(table, kind, int(seed)), method, float(goal)).to_parquet(file)

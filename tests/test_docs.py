@@ -117,7 +117,7 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert missing == []
 
 
-MEASURED = ("results.md", "privacy-results.md", "advice.md")
+MEASURED = ("results.md", "privacy-results.md", "advice.md", "performance.md")
 WRITTEN_BY_HAND = [page for page in PAGES[1:] if page.name not in MEASURED]
 
 
