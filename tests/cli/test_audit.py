@@ -107,7 +107,10 @@ def test_a_streamed_result_loads_as_what_the_library_gives(folder, table, ending
     assert (loaded.settings, loaded.reference) == (result.settings, result.reference)
     assert loaded.goal == result.goal
     np.testing.assert_array_equal(loaded.nearness, result.nearness)
-    assert loaded.asked["rows"] == result.asked["rows"]
+    people = table(40).drop(columns=ASIDE)
+    parts = [expected(people.iloc[at : at + 7]) for at in range(0, 40, 7)]
+    for what in ("calls", "rows"):  # a few people are asked about with more foresight than many
+        assert loaded.asked[what] == sum(part.asked[what] for part in parts)
     loaded.save("again.parquet")
     pd.testing.assert_frame_equal(sl.Recourse.load("again.parquet").final, result.final)
 
