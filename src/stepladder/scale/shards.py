@@ -94,7 +94,8 @@ class ShardedPublished(Published):
 
     def _moves(self, points: Floats, cluster: Labels, reference: Reference) -> Floats:
         of, columns = self.parameters, reference.columns
-        asked = Asked(points[:, columns], cluster, self.shards.norm, of.alpha)
+        here = np.ascontiguousarray(points[:, columns])  # or a norm is rounded by their number
+        asked = Asked(here, cluster, self.shards.norm, of.alpha)
         files = [self.shards.files(shard) for shard in range(self.shards.count)]
         toward = self.engine.joined(partial_directions, files, asked, added)
         sizes = np.linalg.norm(toward, axis=1, keepdims=True)
