@@ -35,6 +35,8 @@ def test_so_does_the_method():
     assert ours == f"{figures['seconds']:.1f} s"
     for count in ("people", "positives", "paths", "steps"):
         assert f"{figures[count]:,}" in what
+    assert f"({figures['mean_steps']:.1f} on average)" in what
+    assert f"from {min(figures['runs']):.1f} to {max(figures['runs']):.1f} s" in PAGE
 
 
 def test_errors_are_within_what_is_stated():
