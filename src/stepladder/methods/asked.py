@@ -13,7 +13,7 @@ from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
 from stepladder.table.space import Floats, Mask
 
-ONE_CALL = 512
+ONE_CALL = 768
 """Up to how many rows a model takes hardly longer over than over one."""
 
 

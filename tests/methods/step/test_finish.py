@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import stepladder as sl
+from stepladder.methods.asked import ONE_CALL
 from stepladder.methods.step import finish
 from stepladder.model.scorer import Scorer
 from stepladder.table.feasible import Feasible
@@ -118,5 +119,5 @@ def test_changes_undone_with_foresight_are_those_undone_one_by_one():
     calls.clear()
     np.testing.assert_array_equal(finish.reset(ends, own, rank, asked.remembering()), in_turn)
     assert len(calls) <= -(-one_by_one // 5)  # five changes of twelve paths fit into one call
-    assert max(calls) <= 512
+    assert max(calls) <= ONE_CALL
     assert 0 < (in_turn != 0).sum() < (ends != 0).sum()

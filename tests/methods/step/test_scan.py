@@ -181,7 +181,8 @@ def test_what_is_earned_adds_up_in_logits():
 
 def test_a_front_has_what_earns_more_than_all_that_is_cheaper():
     judge = judged(logistic([2, 0, -1, 0]), [[-1.0, 0.0, 0.0, 0.0]])
-    ones = scan.singles(judge, Scanned.of(SPACE, SPACE.read(FRAME), 20, core=True))
+    scanned = Scanned.of(SPACE, SPACE.read(FRAME), 20, core=True)
+    ones = judge.ends(*scan.singles(judge, scanned))
     today = scan.worth(sl.Goal(0.5), judge.scorer.score(judge.feasible.start) - 0.5)
     fronts = Fronts.of(ones, judge, today)
     a, b, c, d = fronts.gain[0]
@@ -199,7 +200,8 @@ def test_a_front_has_what_earns_more_than_all_that_is_cheaper():
 def test_sets_that_should_get_there_do_under_a_model_that_adds_up(size):
     weights = [1.0, 0.9, -0.8, 0.7]
     judge = judged(logistic(weights), [[-2.5, -1.5, 1.5, -1.0], [0.0, -0.6, 0.5, 0.0]])
-    ones = scan.singles(judge, Scanned.of(SPACE, SPACE.read(FRAME), 20, core=True))
+    scanned = Scanned.of(SPACE, SPACE.read(FRAME), 20, core=True)
+    ones = judge.ends(*scan.singles(judge, scanned))
     today = scan.worth(sl.Goal(0.5), judge.scorer.score(judge.feasible.start) - 0.5)
     person, rows = scan.combined(Fronts.of(ones, judge, today), size, -today, judge.feasible.start)
     assert set(person) == {0, 1}
@@ -221,7 +223,7 @@ def test_everything_takes_what_earns_the_most_of_each_feature():
     judge = judged(logistic([1, -1, 0, 0]), [[0.0, 0.0, 0.5, 0.0]])
     scanned = Scanned.of(SPACE, SPACE.read(FRAME), 20, core=True)
     today = scan.worth(sl.Goal(0.5), judge.scorer.score(judge.feasible.start) - 0.5)
-    fronts = Fronts.of(scan.singles(judge, scanned), judge, today)
+    fronts = Fronts.of(judge.ends(*scan.singles(judge, scanned)), judge, today)
     (row,) = scan.everything(fronts, judge.feasible.start)
     assert row[0] == scanned.values[0].max()
     assert row[1] == scanned.values[1].min()
@@ -230,7 +232,8 @@ def test_everything_takes_what_earns_the_most_of_each_feature():
 
 def test_what_is_left_out_of_a_front_is_in_no_set():
     judge = judged(logistic([1, 1, 1, 0]), [[-1.0, -1.0, -1.0, 0.0]])
-    ones = scan.singles(judge, Scanned.of(SPACE, SPACE.read(FRAME), 20, core=True))
+    scanned = Scanned.of(SPACE, SPACE.read(FRAME), 20, core=True)
+    ones = judge.ends(*scan.singles(judge, scanned))
     today = scan.worth(sl.Goal(0.5), judge.scorer.score(judge.feasible.start) - 0.5)
     left_out = np.array([[True, False, False, False]])
     fronts = Fronts.of(ones, judge, today, left_out)

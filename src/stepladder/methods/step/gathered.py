@@ -13,6 +13,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from stepladder.methods.asked import ONE_CALL
 from stepladder.methods.base import Question
 from stepladder.methods.step import scan, sizes
 from stepladder.methods.step.judge import Ends, Indices, Judge
@@ -112,12 +113,15 @@ class Gathering:
     @cached_property
     def ones(self) -> Ends:
         """Single changes."""
-        return scan.singles(self.judge, self.advice.scanned)
+        return self.judge.ends(*scan.singles(self.judge, self.advice.scanned))
 
     def wide(self, people: Indices) -> Ends:
         """Single changes of some people, more of them than `ones` are."""
         new = np.setdiff1d(people, list(self.more))
-        found = scan.singles(self.judge.take(new), self.advice.more).of(new)
+        person, rows = scan.singles(self.judge.take(new), self.advice.more)
+        if self.judge.slack and 2 * len(rows) <= ONE_CALL:
+            self._with_larger(new[person], rows)  # what is asked next of those that get a yes
+        found = self.judge.ends(new[person], rows)
         self.more.update({int(p): found.take(found.person == p) for p in new})
         return self.judge.nothing().plus(*(self.more[int(p)] for p in people))
 
@@ -135,10 +139,10 @@ class Gathering:
         short = np.intersect1d(people, _short_of_two(found.good, judge))
         if len(short):
             wide = self.wide(short)
-            singles = ones.plus(wide)
-            enough = _alone(singles.take(singles.beyond >= beyond), judge)
-            fronts = Fronts.of(singles, judge, self.today, enough)
-            self._asked(wide, *self._sets(fronts, need, (2, 3), short), beyond=beyond)
+            found = found.plus(self._asked(wide, beyond=beyond))
+            enough = _alone(found.good, judge)
+            fronts = Fronts.of(ones.plus(wide), judge, self.today, enough)
+            self._asked(*self._sets(fronts, need, (2, 3), short), beyond=beyond)
 
     def _sets(
         self, fronts: Fronts, need: Floats, sizes: tuple[int, ...], people: Indices
@@ -197,13 +201,17 @@ class Gathering:
             calm = judge.calm(ends.person, ends.rows)
             tight = ends.take(~calm)
             return calm, sizes.larger(judge, tight, (times,)) if len(tight) else tight
-        own = judge.feasible.take(ends.person)
-        rows = own.repair(sizes.enlarged(judge, ends, times))
-        every = np.tile(np.arange(count), 2)
-        yes, beyond = judge.steady(own.take(every), np.concatenate([ends.rows, rows]))
+        yes, beyond, rows = self._with_larger(ends.person, ends.rows)
         calm, larger = yes[:count], np.flatnonzero(yes[count:] & ~yes[:count])
-        found = Ends(ends.person, rows, beyond[count:], judge.cost.of(own, rows))
-        return calm, found.take(larger).first()
+        cost = judge.cost.of(judge.feasible.take(ends.person), rows)
+        return calm, Ends(ends.person, rows, beyond[count:], cost).take(larger).first()
+
+    def _with_larger(self, person: Indices, rows: Floats) -> tuple[Mask, Floats, Floats]:
+        """`Judge.steady` of rows and of the same a little larger, asked about at once."""
+        judge, own = self.judge, self.judge.feasible.take(person)
+        more = own.repair(sizes.enlarged(judge, person, rows, 1 / (1 - judge.slack)))
+        twice = np.tile(np.arange(len(rows)), 2)
+        return *judge.steady(own.take(twice), np.concatenate([own.repair(rows), more])), more
 
 
 # ---- which of them ----------------------------------------------------------------------------

@@ -24,6 +24,9 @@ Counts = NDArray[np.int64]
 FALL = 1e-9
 """By how much a score may fall without being noticed."""
 
+FEW = 8
+"""Up to how many paths are asked about with every order of their things, before one is needed."""
+
 THINGS = 4
 """Of how many things at most every order is looked at."""
 
@@ -36,13 +39,25 @@ def laid(
     A path whose levels can't hop there by steps that keep the rules has one row only.
     """
     trails = _together(own, ends, step_size, max_steps)
-    scores = _scored(trails, scorer)
+    everybody = {path: own.take(slice(path, path + 1)) for path in range(len(ends))}
+    corners = (
+        _corners_of(everybody, ends) if len(ends) <= FEW else {}
+    )  # needed or not: see asked.py
+    every = _scored([*trails, *corners.values()], scorer)
+    scores, known = every[: len(trails)], dict(zip(corners, every[len(trails) :], strict=True))
 
     def fall(scores: Floats) -> float:
         return _fall(scorer.goal.margin(scores))  # where a prediction has to fall, that's no fall
 
-    falling = [int(path) for path in np.flatnonzero([fall(after) > FALL for after in scores])]
-    turned = _in_turn({path: own.take(slice(path, path + 1)) for path in falling}, ends, scorer)
+    falling = [path for path, after in enumerate(scores) if fall(after) > FALL]
+    if len(ends) > FEW:
+        corners = _corners_of({path: everybody[path] for path in falling}, ends)
+        known = dict(zip(corners, _scored(list(corners.values()), scorer), strict=True))
+    turned = {
+        path: _in_turn(everybody[path], corners[path], known[path], scorer)
+        for path in falling
+        if path in corners
+    }
     legs = {
         path: _legs(own.take(slice(path, path + 1)), corners, step_size, max_steps)
         for path, corners in turned.items()
@@ -86,6 +101,8 @@ def _ending_at(trails: list[Floats], ends: Floats) -> list[Floats]:
 
 
 def _scored(trails: list[Floats], scorer: Scorer) -> list[Floats]:
+    if not trails:
+        return []
     scores = scorer.score(np.concatenate(trails))
     return np.split(scores, np.cumsum([len(rows) for rows in trails])[:-1])
 
@@ -95,26 +112,17 @@ def _fall(scores: Floats) -> float:
     return float(np.max(np.maximum.accumulate(scores) - scores))
 
 
-def _in_turn(people: dict[int, Feasible], ends: Floats, scorer: Scorer) -> dict[int, Floats]:
-    """Rows for some paths that do one thing after the other: as the score falls the least.
+def _corners_of(people: dict[int, Feasible], ends: Floats) -> dict[int, Floats]:
+    """The corners of some paths; not of those of a single thing, or of too many."""
+    found = {path: _corners(person, ends[path]) for path, person in people.items()}
+    return {path: rows for path, rows in found.items() if rows is not None}
 
-    Not for those of a single thing, or of too many.
-    """
-    corners = {
-        path: rows
-        for path, person in people.items()
-        if (rows := _corners(person, ends[path])) is not None
-    }
-    if not corners:
-        return {}
-    known = _scored(list(corners.values()), scorer)
-    found = {}
-    for (path, rows), after in zip(corners.items(), known, strict=True):
-        margins = np.where(people[path].fulfils(rows), scorer.goal.margin(after), -np.inf)
-        orders = permutations(range(int(np.log2(len(rows)))))
-        best = min(orders, key=partial(_fall_along, margins))
-        found[path] = rows[_along(best)]
-    return found
+
+def _in_turn(person: Feasible, corners: Floats, scores: Floats, scorer: Scorer) -> Floats:
+    """The corners of a path that does one thing after the other: as the score falls the least."""
+    margins = np.where(person.fulfils(corners), scorer.goal.margin(scores), -np.inf)
+    orders = permutations(range(int(np.log2(len(corners)))))
+    return corners[_along(min(orders, key=partial(_fall_along, margins)))]
 
 
 def _fall_along(margins: Floats, order: tuple[int, ...]) -> float:

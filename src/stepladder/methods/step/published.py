@@ -295,7 +295,7 @@ class Published(Planner):
 
         `cluster` (t,) is in order.
         """
-        here = points[:, reference.columns]
+        here = np.ascontiguousarray(points[:, reference.columns])  # else norms round by company
         toward, start = np.empty_like(here), 0
         for positives, size in zip(reference.prepared, np.bincount(cluster), strict=False):
             own = slice(start, start + size)

@@ -102,8 +102,8 @@ def _between(known: Floats, shares: Floats) -> Floats:
 # ---- single changes ---------------------------------------------------------------------------
 
 
-def singles(judge: Judge, scanned: Scanned) -> Ends:
-    """Every single change, asked about."""
+def singles(judge: Judge, scanned: Scanned) -> tuple[Indices, Floats]:
+    """Every single change, as people (c,) and rows (c, features) to ask about."""
     feasible, least = judge.feasible, judge.noticed
     people, rows = [np.empty(0, dtype=np.intp)], [feasible.start[:0]]
     for f, values in enumerate(scanned.values):
@@ -121,7 +121,7 @@ def singles(judge: Judge, scanned: Scanned) -> Ends:
         changed[:, f] = found[moved]
         people.append(person[moved])
         rows.append(changed)
-    return judge.ends(np.concatenate(people), np.concatenate(rows))
+    return np.concatenate(people), np.concatenate(rows)
 
 
 def worth(goal: Goal, beyond: Floats) -> Floats:

@@ -112,15 +112,15 @@ def _smaller(judge: Judge, person: Indices, ends: Floats, feature: Indices) -> t
 
 def larger(judge: Judge, ends: Ends, times: Sequence[float] = LARGER) -> Ends:
     """Ends with their amounts so many times as large, where that gets a yes with slack."""
-    rows = [enlarged(judge, ends, t) for t in times]
+    rows = [enlarged(judge, ends.person, ends.rows, t) for t in times]
     return judge.calm_ends(np.tile(ends.person, len(times)), np.concatenate(rows))
 
 
-def enlarged(judge: Judge, ends: Ends, times: float) -> Floats:
-    """Rows (e, features) with the ends' amounts so many times as large, asked about or not."""
-    own = judge.feasible.take(ends.person)
-    way = np.where(amounts(own, ends.rows), ends.rows - own.start, 0.0)
-    return judge.within(own, ends.rows + way * (times - 1))
+def enlarged(judge: Judge, person: Indices, rows: Floats, times: float) -> Floats:
+    """Rows (c, features) of people (c,) with their amounts so many times as large."""
+    own = judge.feasible.take(person)
+    way = np.where(amounts(own, rows), rows - own.start, 0.0)
+    return judge.within(own, rows + way * (times - 1))
 
 
 def rounded(judge: Judge, ends: Ends) -> Ends:
