@@ -42,7 +42,7 @@ ARRAYS = ("encoded-logistic", "encoded-network", "onnx")
 """Models that take arrays: the first two encoded points, the last a tensor for each column."""
 
 GOAL = 0.5
-"""The usual one. A higher one takes more: see docs/performance.md."""
+"""The usual one. A higher one takes more rows and calls."""
 PEOPLE = 1000
 PATHS = 3
 SEED = 0
