@@ -40,9 +40,8 @@ def laid(
     """
     trails = _together(own, ends, step_size, max_steps)
     everybody = {path: own.take(slice(path, path + 1)) for path in range(len(ends))}
-    corners = (
-        _corners_of(everybody, ends) if len(ends) <= FEW else {}
-    )  # needed or not: see asked.py
+    # Of a few paths the corners are asked about too, needed or not: it saves a call.
+    corners = _corners_of(everybody, ends) if len(ends) <= FEW else {}
     every = _scored([*trails, *corners.values()], scorer)
     scores, known = every[: len(trails)], dict(zip(corners, every[len(trails) :], strict=True))
 
