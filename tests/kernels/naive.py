@@ -35,3 +35,20 @@ def sloped(width):
 
 def power(degree):
     return lambda z: 1.0 / z**degree
+
+
+def table(seed: int = 0, n: int = 12, count: int = 150, m: int = 5):
+    """Points and positives with outliers of size 300 and with points that sit on positives."""
+    rng = np.random.default_rng(seed)
+    positives = rng.normal(size=(count, m)) * np.exp(rng.normal(size=(count, 1)))
+    positives[:5] = 300 + rng.normal(size=(5, m))
+    points = rng.normal(size=(n, m))
+    points[0], points[1] = positives[0], positives[7]
+    points[2] = positives[1] + 1e-3 * rng.normal(size=m)
+    return points, positives
+
+
+def assert_matches_naive(result, points, positives, weight, norm=None, tolerance=1e-12):
+    for row, point in zip(result, points, strict=True):
+        expected, scale = naive_direction(point, positives, weight, norm)
+        np.testing.assert_allclose(row, expected, rtol=0, atol=tolerance * scale)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.kernels.naive import naive_direction, power, sloped, volcano
+from tests.kernels.naive import assert_matches_naive, power, sloped, table, volcano
 
 from stepladder.errors import ParameterError
 from stepladder.kernels import tiling
@@ -25,23 +25,6 @@ FAMILIES = [
     (Unit(), power(1)),
     (Volcano(2, 0.5).per_distance(), lambda z: volcano(2, 0.5)(z) / z),
 ]
-
-
-def table(seed: int, n: int = 12, count: int = 150, m: int = 5):
-    """Points and positives with outliers of size 300 and with points that sit on positives."""
-    rng = np.random.default_rng(seed)
-    positives = rng.normal(size=(count, m)) * np.exp(rng.normal(size=(count, 1)))
-    positives[:5] = 300 + rng.normal(size=(5, m))
-    points = rng.normal(size=(n, m))
-    points[0], points[1] = positives[0], positives[7]
-    points[2] = positives[1] + 1e-3 * rng.normal(size=m)
-    return points, positives
-
-
-def assert_matches_naive(result, points, positives, weight, norm=None, tolerance=1e-12):
-    for row, point in zip(result, points, strict=True):
-        expected, scale = naive_direction(point, positives, weight, norm)
-        np.testing.assert_allclose(row, expected, rtol=0, atol=tolerance * scale)
 
 
 @pytest.mark.parametrize(("alpha", "weight"), FAMILIES, ids=[repr(alpha) for alpha, _ in FAMILIES])

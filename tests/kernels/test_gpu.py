@@ -10,7 +10,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tests.kernels.naive import naive_direction, power, sloped, volcano
+from tests.kernels.naive import (
+    assert_matches_naive,
+    naive_direction,
+    power,
+    sloped,
+    table,
+    volcano,
+)
 
 from stepladder.errors import ParameterError
 from stepladder.kernels import gpu
@@ -38,23 +45,6 @@ def found(points, positives, alpha, norm=None, there=CPU):
     held = gpu.prepare(np.asarray(positives, dtype=float), norm, there)
     tensor = torch.as_tensor(np.asarray(points, dtype=float)).to(there)
     return gpu.cluster_direction(tensor, held, alpha).cpu().numpy()
-
-
-def table(seed: int = 0, n: int = 12, count: int = 150, m: int = 5):
-    """Points and positives with outliers of size 300 and with points that sit on positives."""
-    rng = np.random.default_rng(seed)
-    positives = rng.normal(size=(count, m)) * np.exp(rng.normal(size=(count, 1)))
-    positives[:5] = 300 + rng.normal(size=(5, m))
-    points = rng.normal(size=(n, m))
-    points[0], points[1] = positives[0], positives[7]
-    points[2] = positives[1] + 1e-3 * rng.normal(size=m)
-    return points, positives
-
-
-def assert_matches_naive(given, points, positives, weight, norm=None, tolerance=1e-12):
-    for row, point in zip(given, points, strict=True):
-        expected, scale = naive_direction(point, positives, weight, norm)
-        np.testing.assert_allclose(row, expected, rtol=0, atol=tolerance * scale)
 
 
 # ---- in float64 ---------------------------------------------------------------------------------
